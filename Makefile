@@ -1,0 +1,91 @@
+# What people do here; `make` lists it. Set-up happens by itself: each target installs or names what it still needs.
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+
+VENV := .venv
+IN_VENV := $(VENV)/bin/python
+INSTALLED := build/install
+BUILT := $(INSTALLED)/lib/libcarmina.a $(INSTALLED)/bin/carmina
+
+# command=package: any version on the PATH will do.
+PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libeigen3-dev libfmt-dev \
+            nlohmann-json3-dev libcli11-dev librandom123-dev libsleef-dev libopenblas-openmp-dev zlib1g-dev \
+            libgtest-dev libgmock-dev
+# A Python of one's own brings its headers and venv; Debian's has packages for them.
+PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
+PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)
+
+CPP_FILES = $(shell find include src cli python tests benchmarks papers -name '*.[ch]pp' 2>/dev/null)
+PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
+
+.PHONY: help deps build python demo test bench lint format docs clean deps-bench deps-lint deps-docs FORCE
+.DELETE_ON_ERROR:
+
+help: ## List these targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
+
+deps: $(VENV)/deps.stamp ## Set up: Debian packages (installed when allowed, else named) and Python's in .venv
+
+build: $(BUILT) ## Compile the library, the program and the C++ tests; install into build/install
+
+python: $(VENV)/carmina.stamp ## Install the Python package into .venv, linking what `build` built
+
+demo: python ## Fit generated multi-output data, print a table of errors and times, draw a picture
+	$(IN_VENV) examples/demo.py --out demo-output
+
+test: python ## Run every test: C++, Python, examples of the documents, an outside project, formats
+	@$(IN_VENV) scripts/run_tests.py
+
+bench: python deps-bench ## Measure the parts (benchmarks/micro) and whole fits beside other software (versus)
+	cmake --preset release -DCARMINA_BENCHMARKS=ON
+	cmake --build build/release -j $(JOBS) --target benchmarks
+	$(IN_VENV) benchmarks/run.py --out bench-output
+
+lint: python deps-lint ## Check formats, clang-tidy and ruff
+	@$(IN_VENV) scripts/run_tests.py formats
+	run-clang-tidy-19 -quiet -j $(JOBS) -p build/release '$(CURDIR)/(src|cli|tests)/'
+	run-clang-tidy-19 -quiet -j $(JOBS) -p build/python '$(CURDIR)/python/'
+
+format: $(VENV)/deps.stamp ## Bring all sources into the project's format
+	clang-format-19 -i $(CPP_FILES)
+	$(VENV)/bin/ruff check --fix --quiet
+	$(VENV)/bin/ruff format --quiet
+
+docs: python deps-docs ## Write the C++ and Python reference to build/docs
+	@mkdir -p build/docs
+	doxygen scripts/Doxyfile
+	$(IN_VENV) -m pdoc --math --docformat numpy --output-directory build/docs/python carmina
+
+clean: ## Remove what was built (.venv stays)
+	rm -rf build demo-output bench-output
+
+deps-bench: $(VENV)/deps.stamp
+	@scripts/debian_packages.sh libbenchmark-dev
+
+deps-lint: $(VENV)/deps.stamp
+	@scripts/debian_packages.sh clang-tidy-19=clang-tidy-19
+
+deps-docs: $(VENV)/deps.stamp
+	@scripts/debian_packages.sh doxygen=doxygen
+	@$(IN_VENV) -c 'import pdoc' 2>/dev/null || $(IN_VENV) -m pip install --quiet pdoc
+
+$(VENV)/deps.stamp: scripts/requirements.txt scripts/debian_packages.sh
+	@scripts/debian_packages.sh $(PACKAGES) $(PYTHON_PACKAGES)
+	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv --clear $(VENV)
+	@echo "Python packages into $(VENV) ..."
+	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements.txt
+	@touch $@
+
+build/release/build.ninja: CMakePresets.json | $(VENV)/deps.stamp
+	cmake --preset release
+	@touch $@
+
+# Ninja knows what is out of date; files that it leaves alone keep their time, so nothing is made again after them.
+$(BUILT) &: build/release/build.ninja FORCE
+	@cmake --build build/release -j $(JOBS)
+	@cmake --install build/release --prefix $(INSTALLED) >/dev/null
+
+$(VENV)/carmina.stamp: $(BUILT) $(PACKAGE_FILES)
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-index --no-build-isolation --no-deps \
+	  -C build-dir=build/python -C cmake.define.CARMINA_PREBUILT=$(CURDIR)/$(INSTALLED) .
+	@touch $@

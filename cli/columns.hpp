@@ -1,0 +1,42 @@
+// cli/columns.hpp -- which columns of a table a model's inputs and targets are.
+#pragma once
+#include <carmina/data/rows.hpp>
+#include <carmina/models/kernel_machine.hpp>
+#include <string>
+#include <vector>
+
+namespace carmina::cli {
+
+// Names c1, c2, ... that stand for "no names": those of a file without a header. LIBSVM's label "target" may
+// be last.
+bool numbered(const std::vector<Column>& columns);
+std::vector<std::string> names_of(const std::vector<Column>& columns, const std::vector<Index>& chosen);
+
+// All columns, but for LIBSVM's label: the targets are in another file.
+ColumnRoles all_inputs(const std::vector<Column>& columns);
+
+// The part of a model that tells its columns.
+struct ModelColumns {
+  std::vector<std::string> inputs, targets;  // names; empty when it was fitted without
+  Index dim_in, dim_out;
+
+  template <Real T>
+  explicit ModelColumns(const KernelMachine<T>& machine)
+      : inputs(machine.record().input_names),
+        targets(machine.record().target_names),
+        dim_in(machine.dim_in()),
+        dim_out(machine.dim_out()) {}
+  bool named_inputs() const;
+  bool named_targets() const;
+};
+
+// Inputs are found by name. Where the file or the model has no names they are the first dim_in columns, and
+// only targets may follow them. Error with the columns that are missing.
+ColumnRoles input_roles(const ModelColumns& model, const TableReader& file);
+
+// Inputs and targets. `targets` as the user words them; empty: the model's by name, else the last dim_out
+// columns.
+ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader& file,
+                                   const std::string& targets);
+
+}  // namespace carmina::cli

@@ -1,0 +1,13 @@
+// cli/commands.hpp -- the sub-commands. Each declares its options on the program and runs once they are
+// parsed.
+#pragma once
+#include <CLI/App.hpp>
+
+namespace carmina::cli {
+
+void add_fit(CLI::App& program);
+void add_predict(CLI::App& program);
+void add_evaluate(CLI::App& program);
+void add_info(CLI::App& program);
+
+}  // namespace carmina::cli

@@ -1,0 +1,42 @@
+// cli/console.hpp -- the program and its terminal: signals, the line of progress, standard output.
+#pragma once
+#include <carmina/core/execution.hpp>
+#include <chrono>
+#include <string>
+
+namespace carmina::cli {
+
+// From here on Ctrl-C, and a polite request to end, stop the work at its next checkpoint (Cancelled).
+void catch_signals();
+int caught_signal();  // 0: none
+
+// Error when what was printed could not be written.
+void flush_output();
+
+// One line on standard error, rewritten at most ten times a second and erased at the end. Nothing unless
+// standard error is a terminal.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine() { erase(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const Progress& at);
+  void erase();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool on_;
+  std::string phase_;
+  Index began_at_ = 0, last_ = 0;  // rows done when the phase was first seen, and when it was last seen
+  Clock::time_point phase_began_, drawn_;
+  std::size_t width_ = 0;  // of what stands on the terminal
+};
+
+// "120000 of 200000 rows, 54000 rows/s, 2 s left"; a rate of 0 is not known yet.
+std::string describe(const Progress& at, double rows_per_second);
+std::string format_seconds(double seconds);  // "0.42 s", "3 min 20 s", "2 h 5 min"
+
+}  // namespace carmina::cli

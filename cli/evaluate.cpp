@@ -1,0 +1,97 @@
+// cli/evaluate.cpp -- `carmina evaluate`: how far a model's predictions are from a table's targets.
+#include <algorithm>
+#include <carmina/core/error.hpp>
+#include <carmina/models/evaluation.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "columns.hpp"
+#include "commands.hpp"
+#include "options.hpp"
+
+namespace carmina::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Score& score) {
+  return {{"target", score.target},
+          {"rmse", score.rmse},
+          {"rrmse", score.rrmse},
+          {"r2", score.r2},
+          {"loss", score.loss}};
+}
+
+void print_table(const Evaluation& result) {
+  std::size_t width = std::string("average").size();
+  for (const Score& score : result.targets) width = std::max(width, score.target.size());
+  fmt::print("{:<{}} {:>12} {:>12} {:>12} {:>12}\n", "target", width, "RMSE", "RRMSE", "R²", "loss");
+  const auto line = [&](const Score& score) {
+    fmt::print("{:<{}} {:>12.6g} {:>12.6g} {:>12.6g} {:>12.6g}\n", score.target, width, score.rmse,
+               score.rrmse, score.r2, score.loss);
+  };
+  for (const Score& score : result.targets) line(score);
+  line(result.average);
+  fmt::print("{} rows; the average's loss is the sum over targets\n", result.rows);
+}
+
+struct EvaluateCommand {
+  std::string model, data;
+  Targets targets;
+  bool json = false;
+  Resources resources;
+
+  void run() const {
+    ProgressLine line;
+    const Execution execution = resources.execution(line);
+    const Evaluation result = std::visit([&](const auto& machine) { return evaluate(machine, execution); },
+                                         load_kernel_machine(model));
+    line.erase();
+    if (!json) return print_table(result);
+    Json report = {{"model", model}, {"data", data}, {"rows", result.rows}, {"targets", Json::array()}};
+    for (const Score& score : result.targets) report["targets"].push_back(to_json(score));
+    report["average"] = to_json(result.average);
+    fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+  }
+
+ private:
+  template <Real T>
+  Evaluation evaluate(const KernelMachine<T>& machine, const Execution& execution) const {
+    auto reader = open_table(data, machine.dim_in());
+    const ModelColumns columns(machine);
+    const bool fill = machine.record().fill_missing;
+    if (targets.file.empty()) {
+      ColumnRoles roles = input_and_target_roles(columns, *reader, targets.columns);
+      TableRows<T> rows(std::move(reader), std::move(roles), fill);
+      return evaluate_machine(machine, rows, execution);
+    }
+    ColumnRoles roles = input_roles(columns, *reader);
+    auto target_reader = open_table(targets.file);
+    require(static_cast<Index>(target_reader->columns().size()) == machine.dim_out(),
+            "{}: expected {} columns (the model's targets), found {}", targets.file, machine.dim_out(),
+            target_reader->columns().size());
+    TableRows<T> rows(std::move(reader), std::move(target_reader), std::move(roles), fill);
+    return evaluate_machine(machine, rows, execution);
+  }
+};
+
+}  // namespace
+
+void add_evaluate(CLI::App& program) {
+  auto* command =
+      program.add_subcommand("evaluate", "Compare a model's predictions with the targets of a table");
+  command->footer(
+      "RRMSE is the error relative to predicting the training mean.\n"
+      "Example: carmina evaluate wind.safetensors test.csv");
+  auto it = std::make_shared<EvaluateCommand>();
+  command->add_option("MODEL", it->model, "A model file")->required()->type_name("FILE");
+  command->add_option("DATA", it->data, "The table, with the targets in it")->required()->type_name("FILE");
+  it->targets.add(*command, false, "; unless given: the model's targets by name, else the last columns");
+  command->add_flag("--json", it->json, "Print JSON");
+  it->resources.add_threads(*command);
+  command->callback([it] { it->run(); });
+}
+
+}  // namespace carmina::cli

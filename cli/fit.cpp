@@ -1,0 +1,203 @@
+// cli/fit.cpp -- `carmina fit`: a table in, a model file out.
+#include <carmina/core/error.hpp>
+#include <carmina/models/kernel_machine.hpp>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "columns.hpp"
+#include "commands.hpp"
+#include "options.hpp"
+
+namespace carmina::cli {
+
+namespace {
+
+struct FitCommand {
+  std::string data, model;
+  Targets targets;
+  std::string kernel = "gaussian", coupling, length_scale = "median", loss = "squared", matrix, seed = "0";
+  bool float32 = false, no_scale = false, no_intercept = false;
+  FitOptions fit;
+  Resources resources;
+
+  void run();
+
+ private:
+  void check_words();
+  void read_output_matrix(Index n_targets);
+  template <Real T>
+  void fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> target_reader,
+                ColumnRoles roles, ProgressLine& line);
+};
+
+// Words and numbers that parsed but may be out of range, all before a file is opened.
+void FitCommand::check_words() {
+  const auto known = [](const char* option, const std::string& word,
+                        std::initializer_list<const char*> words) {
+    std::string list;
+    for (const char* one : words) {
+      if (word == one) return;
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
+    }
+    fail("{}: '{}' is not known here; there is {}", option, word, list);
+  };
+  make_scalar_kernel(kernel, 1.0);
+  known("--operator", coupling, {"", "none", "decomposable"});
+  known("--loss", loss, {"squared"});
+  known("--approximation", fit.approximation, {"fourier", "exact"});
+  known("--solver", fit.solver, {"auto", "direct", "cg"});
+  require(matrix.empty() || coupling != "none", "--output-matrix needs --operator decomposable, found none");
+  if (length_scale != "median") {
+    double width = 0;
+    std::from_chars(length_scale.data(), length_scale.data() + length_scale.size(), width);
+    make_scalar_kernel(kernel, width);
+    fit.length_scale = width;
+  }
+  const auto [end, code] = std::from_chars(seed.data(), seed.data() + seed.size(), fit.seed);
+  require(code == std::errc() && end == seed.data() + seed.size(),
+          "--seed must be from 0 to 2^64 - 1, found {}", seed);
+  fit.kernel_name = kernel;
+  fit.scale_inputs = !no_scale;
+  fit.fit_intercept = !no_intercept;
+  fit.check();
+}
+
+void FitCommand::read_output_matrix(Index n_targets) {
+  if (matrix.empty() && coupling != "decomposable") return;
+  if (matrix.empty() || matrix == "identity") {
+    fit.coupling = OutputCoupling::identity;
+  } else if (matrix == "covariance") {
+    fit.coupling = OutputCoupling::covariance;
+  } else {
+    fit.coupling = OutputCoupling::matrix;
+    fit.output_matrix = read_table(matrix).values;
+    require(fit.output_matrix.rows() == n_targets && fit.output_matrix.cols() == n_targets,
+            "{}: expected a {} x {} matrix for {} targets, found {} x {}", matrix, n_targets, n_targets,
+            n_targets, fit.output_matrix.rows(), fit.output_matrix.cols());
+    try {
+      factor_output_matrix(fit.output_matrix);
+    } catch (const Error& error) {
+      fail("{}: {}", matrix, error.what());
+    }
+  }
+}
+
+// Names go into the model as JSON, which is UTF-8: found out now, not when all the work is done.
+void check_names(const std::vector<Column>& columns, const std::string& path) {
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    try {
+      static_cast<void>(nlohmann::json(columns[j].name).dump());
+    } catch (const nlohmann::json::exception&) {
+      fail("{}: the name of column {} is not UTF-8 text", path, j + 1);
+    }
+  }
+}
+
+void FitCommand::run() {
+  ProgressLine line;
+  fit.execution = resources.execution(line);
+  check_words();
+  std::vector<std::string> inputs = {data};
+  if (!targets.file.empty()) inputs.push_back(targets.file);
+  if (!matrix.empty()) inputs.push_back(matrix);
+  check_output(model, inputs);
+
+  auto reader = open_table(data);
+  const auto& columns = reader->columns();
+  check_names(columns, data);
+  std::unique_ptr<TableReader> target_reader;
+  ColumnRoles roles;
+  if (targets.file.empty()) {
+    require(!targets.columns.empty(), "--targets is empty");
+    roles = choose_columns(columns, targets.columns, data);
+    fit.target_names = names_of(columns, roles.targets);
+  } else {
+    target_reader = open_table(targets.file);
+    check_names(target_reader->columns(), targets.file);
+    roles = all_inputs(columns);
+    for (const Column& column : target_reader->columns()) fit.target_names.push_back(column.name);
+  }
+  fit.input_names = names_of(columns, roles.inputs);
+  read_output_matrix(static_cast<Index>(fit.target_names.size()));
+  if (float32) {
+    fit_rows<float>(std::move(reader), std::move(target_reader), std::move(roles), line);
+  } else {
+    fit_rows<double>(std::move(reader), std::move(target_reader), std::move(roles), line);
+  }
+}
+
+template <Real T>
+void FitCommand::fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> target_reader,
+                          ColumnRoles roles, ProgressLine& line) {
+  const auto start = std::chrono::steady_clock::now();
+  TableRows<T> rows(std::move(reader), std::move(target_reader), std::move(roles), fit.fill_missing);
+  const auto machine = KernelMachine<T>::fit(rows, fit);
+  fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
+  machine.save(model);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  line.erase();
+
+  const FitRecord& record = machine.record();
+  const ScalarKernel scalar = scalar_part(machine.kernel());
+  fmt::print(
+      "{} rows, {} inputs, {} targets; {} kernel of width {:.6g}, {}; {} solver, {}\n", record.rows,
+      machine.dim_in(), machine.dim_out(), kernel_name(scalar), carmina::length_scale(scalar)[0],
+      record.approximation == "exact" ? "exact" : fmt::format("{} Fourier features", record.n_components),
+      record.report.solver, format_seconds(spent.count()));
+  fmt::print("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
+  if (!record.report.message.empty()) fmt::print(stderr, "carmina: warning: {}\n", record.report.message);
+}
+
+}  // namespace
+
+void add_fit(CLI::App& program) {
+  auto* command =
+      program.add_subcommand("fit", "Fit a kernel machine to a table and write it to a model file");
+  command->footer(
+      "Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000");
+  auto it = std::make_shared<FitCommand>();
+  command->add_option("DATA", it->data, "The table, a row for each sample")->required()->type_name("FILE");
+  it->targets.add(*command, true);
+  command->add_option("--model", it->model, "The model file to write")->required()->type_name("FILE");
+  const auto word = [&](const char* name, std::string& value, const char* help, const char* words) {
+    return command->add_option(name, value, help)->type_name(words)->capture_default_str();
+  };
+  word("--kernel", it->kernel, "The scalar kernel", "gaussian");
+  command->add_option("--operator", it->coupling, "How targets are coupled: each on its own, or by a matrix")
+      ->type_name("none|decomposable")
+      ->default_str("none");
+  command
+      ->add_option("--output-matrix", it->matrix,
+                   "The matrix of a decomposable kernel: a table, or one of these words")
+      ->type_name("FILE|identity|covariance");
+  word("--length-scale", it->length_scale, "Width of the kernel; median: the median distance between rows",
+       "median|NUMBER")
+      ->check(looks_like_number("median"));
+  word("--approximation", it->fit.approximation, "Random Fourier features, or the kernel itself",
+       "fourier|exact");
+  const auto number = [&](const char* name, auto& value, const char* help, const char* kind) {
+    command->add_option(name, value, help)->type_name(kind)->capture_default_str();
+  };
+  number("--components", it->fit.n_components, "Number of Fourier features, even", "N");
+  word("--loss", it->loss, "What a residual costs", "squared");
+  number("--alpha", it->fit.alpha, "Weight of the penalty", "NUMBER");
+  word("--seed", it->seed, "Seed of the random features", "N")->check(looks_like_integer());
+  word("--solver", it->fit.solver, "direct: factorise a matrix; cg: iterate, in less memory",
+       "auto|direct|cg");
+  number("--max-iter", it->fit.max_iter, "Most iterations of cg", "N");
+  number("--tol", it->fit.tol, "Relative residual at which cg stops", "NUMBER");
+  it->resources.add_threads(*command);
+  it->resources.add_memory(*command);
+  command->add_flag("--float32", it->float32, "Compute in single precision");
+  command->add_flag("--no-scale", it->no_scale,
+                    "Leave inputs as they are, not at zero mean and unit variance");
+  command->add_flag("--no-intercept", it->no_intercept, "Fit no constant term");
+  command->add_flag("--fill-missing", it->fit.fill_missing, "Take the training mean for a missing input");
+  command->callback([it] { it->run(); });
+}
+
+}  // namespace carmina::cli

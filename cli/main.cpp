@@ -1,0 +1,67 @@
+// cli/main.cpp -- the `carmina` program: what its exit status says, and the one line that goes with it.
+//
+// 0: done. 1: something is wrong with a file or a value. 2: the command line could not be understood. 128 +
+// signal: stopped from outside. Nothing is left half written in any of these.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <carmina/core/error.hpp>
+#include <cstdio>
+#include <iostream>
+#include <new>
+#include <string>
+
+#include "commands.hpp"
+#include "console.hpp"
+
+namespace {
+
+using namespace carmina;
+
+int report(int status, std::string message) {
+  // A name with a line break in it must not make two lines of one.
+  std::replace_if(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  message.erase(message.find_last_not_of(' ') + 1);
+  fmt::print(stderr, "carmina: {}\n", message);
+  return status;
+}
+
+std::string called(const CLI::App& program) {
+  const auto chosen = program.get_subcommands();
+  return chosen.empty() ? "carmina" : "carmina " + chosen.front()->get_name();
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("Kernel machines with one or many outputs, on data of any size.", "carmina");
+  program.set_version_flag("--version", "carmina " CARMINA_VERSION, "Print the version and exit");
+  program.set_help_flag("--help,-h", "Print this help and exit");
+  program.require_subcommand(1);
+  program.footer(
+      "'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
+  cli::add_fit(program);
+  cli::add_predict(program);
+  cli::add_evaluate(program);
+  cli::add_info(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error, std::cout, std::cerr);
+    return report(2, fmt::format("{}; see '{} --help'", error.what(), called(program)));
+  }
+  cli::flush_output();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    cli::catch_signals();
+    return run(argc, argv);
+  } catch (const Cancelled&) {
+    return report(128 + cli::caught_signal(), "stopped");
+  } catch (const std::bad_alloc&) {
+    return report(1, "there is not enough memory");
+  } catch (const std::exception& error) {
+    return report(1, error.what());
+  }
+}

@@ -1,0 +1,106 @@
+// cli/options.cpp -- shared options: parsing by looks, ranges by Error.
+#include "options.hpp"
+
+#include <carmina/core/atomic_file.hpp>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+
+namespace carmina::cli {
+
+namespace {
+
+// What stands behind the number that `text` begins with; nothing when it does not begin with one.
+std::optional<std::string_view> behind_number(std::string_view text) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc::invalid_argument) return std::nullopt;
+  return text.substr(static_cast<std::size_t>(end - text.data()));
+}
+
+CLI::Validator accept(const std::string& what, bool (*fits)(std::string_view)) {
+  return CLI::Validator(
+      [what, fits](std::string& text) {
+        return fits(text) ? std::string() : fmt::format("expected {}, found '{}'", what, text);
+      },
+      "");
+}
+
+}  // namespace
+
+CLI::Validator looks_like_size() {
+  return accept("a size such as 500M or 4G", [](std::string_view text) {
+    const auto unit = behind_number(text);
+    if (!unit) return false;
+    for (const char* known : {"", "k", "K", "M", "G", "T"}) {
+      if (*unit == known || *unit == std::string(known) + "B") return true;
+    }
+    return false;
+  });
+}
+
+CLI::Validator looks_like_number(const std::string& or_word) {
+  return CLI::Validator(
+      [or_word](std::string& text) {
+        const auto rest = behind_number(text);
+        return text == or_word || (rest && rest->empty())
+                   ? std::string()
+                   : fmt::format("expected a number or '{}', found '{}'", or_word, text);
+      },
+      "");
+}
+
+CLI::Validator looks_like_integer() {
+  return accept("an integer", [](std::string_view text) {
+    if (text.starts_with('-')) text.remove_prefix(1);
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  });
+}
+
+void Resources::add_threads(CLI::App& command) {
+  command.add_option("--threads", threads, "Threads to use (default: all)")->type_name("N");
+}
+
+void Resources::add_memory(CLI::App& command) {
+  command.add_option("--memory", memory, "Memory to stay under, such as 500M or 4G")
+      ->type_name("SIZE")
+      ->check(looks_like_size())
+      ->capture_default_str();
+}
+
+Execution Resources::execution(ProgressLine& line) const {
+  constexpr long long most = 1024;
+  require(!threads || (*threads >= 1 && *threads <= most), "--threads must be from 1 to {}, found {}", most,
+          threads.value_or(0));
+  Execution execution;
+  execution.threads = static_cast<int>(threads.value_or(0));
+  try {
+    execution.memory_budget = parse_bytes(memory);
+  } catch (const Error& error) {
+    fail("--memory: {}", error.what());
+  }
+  execution.progress = [&line](const Progress& at) { line.show(at); };
+  execution.should_stop = [] { return caught_signal() != 0; };
+  return execution;
+}
+
+void Targets::add(CLI::App& command, bool required, const std::string& otherwise) {
+  auto* group = command.add_option_group("targets", "What is predicted" + otherwise);
+  group
+      ->add_option("--targets", columns,
+                   "Columns of DATA: names, separated by commas, or a count: the last COUNT ones")
+      ->type_name("NAMES|COUNT");
+  group->add_option("--target-file", file, "A file of targets alone, a row for each row of DATA")
+      ->type_name("FILE");
+  group->require_option(required ? 1 : 0, 1);
+}
+
+void check_output(const std::string& path, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code none;  // equivalent() fails when either is absent, and then they differ
+    require(!std::filesystem::equivalent(path, input, none), "cannot write '{}': it is also an input", path);
+  }
+  AtomicFile probe(path);
+}
+
+}  // namespace carmina::cli

@@ -1,0 +1,31 @@
+// backends/blas.hpp -- the few BLAS and LAPACK calls the library is written in, row-major, for float and double.
+#pragma once
+#include <carmina/core/matrix.hpp>
+
+namespace carmina::backend {
+
+enum class Transpose : bool { no, yes };
+
+// C (m, n) = alpha op(A) op(B) + beta C; leading dimensions are row strides.
+template <Real T>
+void gemm(Transpose trans_a, Transpose trans_b, Index m, Index n, Index k, T alpha, const T* A, Index lda, const T* B,
+          Index ldb, T beta, T* C, Index ldc);
+
+// Lower triangle of C (n, n) = alpha AᵀA + beta C, A (k, n).
+template <Real T>
+void gram(Index n, Index k, T alpha, const T* A, Index lda, T beta, T* C, Index ldc);
+
+// Factorisations are in double whatever the data: they see condition numbers that float cannot.
+
+// Factors the symmetric A (n, n), given by its lower triangle, in place as L Lᵀ; the strict upper triangle is left alone.
+// False when A is not positive definite (to rounding); its lower triangle is then spoilt.
+bool cholesky(Index n, double* A, Index lda);
+
+// X (n, m) <- (L Lᵀ)⁻¹ X with L from cholesky().
+void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
+
+// Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
+// j-th eigenvector.
+void symmetric_eigen(Index n, double* A, Index lda, double* values);
+
+}  // namespace carmina::backend

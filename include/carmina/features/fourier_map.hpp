@@ -1,0 +1,48 @@
+// features/fourier_map.hpp -- random Fourier features: cosines and sines of projections on frequencies.
+#pragma once
+#include <carmina/features/input_transform.hpp>
+#include <carmina/kernels/scalar_kernel.hpp>
+#include <cstdint>
+
+namespace carmina {
+
+// SPEC 1c: phi(x) = D^(-1/2) [cos<x, w_1>, ..., cos<x, w_D>, sin<x, w_1>, ..., sin<x, w_D>], so that
+// phi(x).phi(z) estimates k(x - z). A value: sampled once, then immutable.
+template <Real T>
+class FourierMap {
+ public:
+  using Scalar = T;
+  static constexpr Index parts = 2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
+
+  FourierMap(Matrix<T> frequencies, InputTransform transform = {});
+  // Frequencies of the kernel's spectral measure, a function of (seed, index) alone: a larger map begins with a
+  // smaller one's. n_components counts columns: twice the number of frequencies.
+  FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
+             InputTransform transform = {});
+
+  Index dim_in() const { return W_.cols(); }
+  Index units() const { return W_.rows(); }
+  Index n_features() const { return parts * units(); }
+  const Matrix<T>& frequencies() const { return W_; }  // W (D, d)
+  const InputTransform& transform() const { return transform_; }
+
+  // The two steps of evaluating a tile of rows (see map_operations.hpp).
+  Index prepared_size(Index rows) const { return transform_.identity() ? 0 : rows * dim_in(); }
+  struct Prepared {
+    const T* x;
+    Index stride, rows;
+  };
+  Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
+  // Columns of units [first, first + count): part k goes to out + k * part_offset, row stride ldo.
+  void tile(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
+
+ private:
+  Matrix<T> W_;
+  InputTransform transform_;
+  T scale_;
+};
+
+// n_components must be even, positive: shared by everything that takes it from a user.
+Index frequency_count(Index n_components);
+
+}  // namespace carmina

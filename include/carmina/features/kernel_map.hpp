@@ -1,0 +1,50 @@
+// features/kernel_map.hpp -- kernel values against anchor rows; the exact machine has every training row as an anchor.
+#pragma once
+#include <carmina/core/execution.hpp>
+#include <carmina/features/input_transform.hpp>
+#include <carmina/kernels/scalar_kernel.hpp>
+
+namespace carmina {
+
+// phi(x) = [k(x, z_1), ..., k(x, z_s)]. Its metric, the penalty's matrix, is K(Z, Z): f = sum_i c_i k(., z_i) has
+// |f|^2 = cᵀ K(Z, Z) c. A value, immutable.
+template <Real T>
+class KernelMap {
+ public:
+  using Scalar = T;
+  static constexpr Index parts = 1;
+
+  KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform transform = {});
+
+  Index dim_in() const { return anchors_.cols(); }
+  Index units() const { return anchors_.rows(); }
+  Index n_features() const { return units(); }
+  const Matrix<T>& anchors() const { return anchors_; }  // as given: before the transform
+  const ScalarKernel& kernel() const { return kernel_; }
+  const InputTransform& transform() const { return transform_; }
+
+  Index prepared_size(Index rows) const { return rows * (dim_in() + 1); }
+  struct Prepared {
+    const T* x;      // (rows, d), in units of the length scale, centred at the anchors' mean
+    const T* norms;  // (rows), |x|^2
+    Index rows;
+  };
+  Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
+  void tile(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
+
+ private:
+  void scale_and_centre(T* x, Index rows) const;
+  void fill_norms(const T* x, Index rows, T* norms) const;
+
+  ScalarKernel kernel_;
+  Matrix<T> anchors_, scaled_;  // (s, d)
+  Vector<T> scaled_norms_;      // (s)
+  Vector<double> centre_, reciprocal_width_;
+  InputTransform transform_;
+};
+
+// Exact values k(x_i, z_j): (n, m).
+template <Real T>
+Matrix<T> kernel_matrix(const ScalarKernel& kernel, ConstView<T> X, ConstView<T> Z, const Execution& execution = {});
+
+}  // namespace carmina

@@ -1,0 +1,71 @@
+// models/kernel_machine.hpp -- a fitted kernel machine f(x) + b = B Thetaᵀ phi(x) + b, one or many outputs.
+#pragma once
+#include <carmina/data/rows.hpp>
+#include <carmina/features/map_operations.hpp>
+#include <carmina/models/fit_options.hpp>
+#include <carmina/models/model_file.hpp>
+#include <carmina/solvers/report.hpp>
+#include <string>
+#include <variant>
+
+namespace carmina {
+
+// What the fit was asked and what it saw; kept in the file.
+struct FitRecord {
+  std::string approximation;
+  Index n_components = 0;
+  double alpha = 0;
+  bool fit_intercept = true, scale_inputs = false, fill_missing = false;
+  std::uint64_t seed = 0;
+  Index rows = 0;
+  Vector<double> target_mean;  // (p), of the training rows: the yardstick of RRMSE
+  std::vector<std::string> input_names, target_names;
+  SolveReport report;
+};
+
+template <Real T>
+class KernelMachine {
+ public:
+  using Map = std::variant<FourierMap<T>, KernelMap<T>>;
+
+  KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, Matrix<T> output_root, Vector<T> intercept,
+                FitRecord record);
+
+  // Minimises J of FitOptions over f in the kernel's space (or its approximation) and b. Rows are read two times or
+  // more: once for means, widths and checks, then for the solve.
+  static KernelMachine fit(RowSource<T>& rows, const FitOptions& options);
+  static KernelMachine fit(ConstView<T> X, ConstView<T> Y, const FitOptions& options, const T* weights = nullptr) {
+    MemoryRows<T> rows(X, Y, weights);
+    return fit(rows, options);
+  }
+
+  Index dim_in() const;
+  Index dim_out() const { return intercept_.size(); }
+  Matrix<T> predict(ConstView<T> X, const Execution& execution = {}) const;
+  void predict(ConstView<T> X, View<T> out, const Execution& execution = {}) const;  // out (n, p)
+
+  const Kernel& kernel() const { return kernel_; }
+  const Map& map() const { return map_; }
+  const Matrix<T>& coefficients() const { return coefficients_; }  // Theta (n_features, rank)
+  const Matrix<T>& output_root() const { return output_root_; }    // B (p, rank); empty: the identity
+  const Vector<T>& intercept() const { return intercept_; }
+  const FitRecord& record() const { return record_; }
+
+  ModelFile to_file() const;
+  static KernelMachine from_file(const ModelFile& file, const std::string& source);
+  void save(const std::string& path) const { write_model_file(path, to_file()); }
+
+ private:
+  Kernel kernel_;
+  Map map_;
+  Matrix<T> coefficients_, output_root_;
+  Vector<T> intercept_;
+  FitRecord record_;
+};
+
+// A machine from a file is in the precision it was fitted in.
+using AnyKernelMachine = std::variant<KernelMachine<float>, KernelMachine<double>>;
+AnyKernelMachine load_kernel_machine(const std::string& path);
+AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source);
+
+}  // namespace carmina

@@ -1,0 +1,39 @@
+// solvers/report.hpp -- what a solver did. Not converging is not an error: it stands here, and the user is warned.
+#pragma once
+#include <carmina/core/matrix.hpp>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace carmina {
+
+enum class SolveStatus { converged, not_converged };
+
+struct [[nodiscard]] SolveReport {
+  std::string solver;           // "direct", "cg"
+  SolveStatus status = SolveStatus::converged;
+  Index iterations = 1;
+  double residual = 0;          // relative, of the linear system; 0 where a factorisation gave it
+  std::string message;          // what the user should know; empty when nothing is remarkable
+  std::vector<std::pair<std::string, double>> seconds;  // per phase, in order
+};
+
+// Adds the seconds between construction and destruction to a report.
+class PhaseTimer {
+ public:
+  PhaseTimer(SolveReport& report, std::string phase) : report_(report), phase_(std::move(phase)) {}
+  ~PhaseTimer() {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    report_.seconds.emplace_back(phase_, spent.count());
+  }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  SolveReport& report_;
+  std::string phase_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace carmina

@@ -1,0 +1,27 @@
+// solvers/shifted_systems.hpp -- (delta_j H + alpha I) x_j = r_j: what every squared-loss fit with coupled outputs comes
+// down to once the outputs are turned into the eigenbasis of A (SPEC 1d, 2b).
+#pragma once
+#include <carmina/core/execution.hpp>
+#include <carmina/solvers/report.hpp>
+#include <functional>
+
+namespace carmina {
+
+// Columns of R are overwritten by the solutions. H (m, m) positive semi-definite, lower triangle, row stride ldh;
+// its memory is used for factors. One Cholesky per different delta while that is cheaper than an eigendecomposition;
+// the latter also when alpha is 0 or H + alpha I turns out singular: then the solution of least norm, and report says so.
+void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
+                   const Execution& execution, SolveReport& report);
+
+struct CgOptions {
+  Index max_iter = 1000;
+  double tol = 1e-6;  // on |r_j| / |rhs_j|, every column
+};
+
+// The same by conjugate gradients, all columns side by side: product(P, HP) sets HP = H P for P (m, q).
+using SymmetricProduct = std::function<void(const Matrix<double>& P, Matrix<double>& HP)>;
+Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<double>& delta, double alpha,
+                                const Matrix<double>& R, const CgOptions& options, const Execution& execution,
+                                SolveReport& report);
+
+}  // namespace carmina

@@ -1,0 +1,48 @@
+// solvers/squared_loss.hpp -- squared loss with a ridge, an intercept, weights and coupled outputs: primal and dual.
+#pragma once
+#include <carmina/kernels/decomposable.hpp>
+#include <carmina/solvers/moments.hpp>
+#include <carmina/solvers/shifted_systems.hpp>
+
+namespace carmina {
+
+// f(x) + b = B Thetaᵀ phi(x) + b.
+struct LinearSolution {
+  Matrix<double> coefficients;  // Theta (features, rank), or (rows, rank) in the dual
+  Vector<double> intercept;     // b (p); zero without one
+};
+
+struct SquaredLossProblem {
+  const OutputFactor& outputs;  // A = V diag(delta) Vᵀ, B = V sqrt(delta)
+  double alpha;
+  bool fit_intercept;
+};
+
+// min over Theta, b of sum_i w_i |B Thetaᵀ phi_i + b - y_i|^2 / 2 + alpha |Theta|^2 / 2 from the sums alone, which are
+// overwritten. SPEC 1d with centred features: b = mean(y - f), never penalised.
+LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
+                            SolveReport& report);
+
+// The same by conjugate gradients over the rows: nothing of size features x features.
+template <ScalarMap M>
+LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
+                               const Vector<double>& origin, const SquaredLossProblem& problem, const CgOptions& options,
+                               const Execution& execution, SolveReport& report);
+
+// Rows of a dual problem: f = sum_i k(., x_i) A c_i. Weights must be positive.
+struct DualRows {
+  Matrix<double> targets;  // Y - origin (n, p)
+  Vector<double> weights;  // (n); empty: all one
+  Vector<double> origin;   // (p)
+};
+
+// (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to be
+// used with B. K (n, n), lower triangle, is overwritten.
+LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
+                          const Execution& execution, SolveReport& report);
+
+// The same with K only as a product.
+LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& rows, const SquaredLossProblem& problem,
+                             const CgOptions& options, const Execution& execution, SolveReport& report);
+
+}  // namespace carmina

@@ -1,0 +1,16 @@
+// bindings.hpp -- what the parts of the extension module share: the list of them, and its namespace's short
+// name.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace carmina::python {
+
+namespace nb = nanobind;
+
+void bind_kernels(nb::module_& m);
+void bind_outputs(nb::module_& m);
+void bind_data(nb::module_& m);
+void bind_features(nb::module_& m);
+void bind_machine(nb::module_& m);
+
+}  // namespace carmina::python

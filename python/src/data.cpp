@@ -1,0 +1,80 @@
+// data.cpp -- files read into arrays, and data sets whose truth is known.
+#include <carmina/data/generators.hpp>
+#include <carmina/data/table.hpp>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+
+namespace carmina::python {
+namespace {
+
+// (X, Y, clean)
+template <class Generate>
+nb::tuple generate(Generate&& make) {
+  Dataset data = [&] {
+    nb::gil_scoped_release unlocked;
+    return make();
+  }();
+  return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)),
+                        to_numpy(std::move(data.clean)));
+}
+
+FriedmanFunction friedman_function(const std::string& name) {
+  if (name == "interaction") return FriedmanFunction::interaction;
+  require(name == "additive", "friedman: function must be 'interaction' or 'additive', found '{}'", name);
+  return FriedmanFunction::additive;
+}
+
+}  // namespace
+
+void bind_data(nb::module_& m) {
+  m.def(
+      "read_table",
+      [](const std::string& path) {
+        Table table = [&] {
+          nb::gil_scoped_release unlocked;
+          return read_table(path);
+        }();
+        nb::list names, categories;
+        for (const Column& column : table.columns) {
+          names.append(column.name);
+          categories.append(column.categories);
+        }
+        return nb::make_tuple(to_numpy(std::move(table.values)), names, categories);
+      },
+      nb::arg("path"));
+  m.def(
+      "friedman",
+      [](Index n, const std::string& function, Index inputs, Index outputs, double noise,
+         double input_outliers, double outlier_center, double outlier_deviation, double target_outliers,
+         double target_outlier_scale, std::uint64_t seed) {
+        const FriedmanOptions options{.function = friedman_function(function),
+                                      .inputs = inputs,
+                                      .outputs = outputs,
+                                      .noise = noise,
+                                      .input_outliers = input_outliers,
+                                      .outlier_center = outlier_center,
+                                      .outlier_deviation = outlier_deviation,
+                                      .target_outliers = target_outliers,
+                                      .target_outlier_scale = target_outlier_scale,
+                                      .seed = seed};
+        return generate([&] { return friedman(n, options); });
+      },
+      nb::arg("n"), nb::kw_only(), nb::arg("function"), nb::arg("inputs"), nb::arg("outputs"),
+      nb::arg("noise"), nb::arg("input_outliers"), nb::arg("outlier_center"), nb::arg("outlier_deviation"),
+      nb::arg("target_outliers"), nb::arg("target_outlier_scale"), nb::arg("seed"));
+  m.def(
+      "vector_field",
+      [](const std::string& kind, Index n, double tau, double half_width, double noise, bool grid,
+         std::uint64_t seed) {
+        const FieldOptions options{
+            .tau = tau, .half_width = half_width, .noise = noise, .grid = grid, .seed = seed};
+        return generate([&] { return vector_field(kind, n, options); });
+      },
+      nb::arg("kind"), nb::arg("n"), nb::kw_only(), nb::arg("tau"), nb::arg("half_width"), nb::arg("noise"),
+      nb::arg("grid"), nb::arg("seed"));
+}
+
+}  // namespace carmina::python

@@ -1,0 +1,53 @@
+// running.cpp -- how often a computation looks back at the interpreter.
+#include "running.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace carmina::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// True at most once per period, and not at once.
+class Now {
+ public:
+  explicit Now(Clock::duration period) : period_(period) {}
+  bool operator()() {
+    const auto time = Clock::now();
+    if (time - last_ < period_) return false;
+    last_ = time;
+    return true;
+  }
+
+ private:
+  Clock::duration period_;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace
+
+Execution make_execution(int threads, std::size_t memory_budget, nb::handle progress) {
+  using namespace std::chrono_literals;
+  Execution execution;
+  execution.threads = threads;
+  execution.memory_budget = memory_budget;
+  execution.should_stop = [now = Now(50ms)]() mutable {
+    if (!now()) return false;
+    nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return false;
+  };
+  if (!progress.is_none()) {
+    execution.progress = [now = Now(200ms), phase = std::string(), progress](const Progress& at) mutable {
+      const bool another_phase = phase != at.phase;
+      if (!now() && !another_phase && at.done != at.total) return;
+      phase = at.phase;
+      nb::gil_scoped_acquire locked;
+      progress(phase.c_str(), at.done, at.total);
+    };
+  }
+  return execution;
+}
+
+}  // namespace carmina::python

@@ -1,0 +1,23 @@
+// running.hpp -- computing without the interpreter lock, while Ctrl-C and a progress function still get
+// through.
+#pragma once
+#include <carmina/core/execution.hpp>
+#include <utility>
+
+#include "bindings.hpp"
+
+namespace carmina::python {
+
+// `progress(phase, done, total)` is called a few times a second; None: not at all. Must outlive the
+// computation.
+Execution make_execution(int threads, std::size_t memory_budget, nb::handle progress);
+
+// body(execution) with the lock released. A signal's exception (KeyboardInterrupt) ends it within a block of
+// work.
+template <class Body>
+auto run(const Execution& execution, Body&& body) {
+  nb::gil_scoped_release unlocked;
+  return std::forward<Body>(body)(execution);
+}
+
+}  // namespace carmina::python

@@ -1,0 +1,80 @@
+// backends/cpu/blas.cpp -- calls into OpenBLAS.
+#include <carmina/backends/blas.hpp>
+#include <carmina/core/error.hpp>
+
+#include <cblas.h>
+
+#include <vector>
+
+extern "C" {
+void dpotrf_(const char*, const int*, double*, const int*, int*);
+void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*,
+             int*);
+}
+
+namespace carmina::backend {
+namespace {
+
+CBLAS_TRANSPOSE cblas(Transpose t) { return t == Transpose::yes ? CblasTrans : CblasNoTrans; }
+
+blasint to_int(Index i) {
+  require(i <= 2147483647, "a matrix dimension of {} is beyond what BLAS can index", i);
+  return static_cast<blasint>(i);
+}
+
+}  // namespace
+
+template <>
+void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, float alpha, const float* A, Index lda, const float* B,
+          Index ldb, float beta, float* C, Index ldc) {
+  if (m == 0 || n == 0) return;
+  cblas_sgemm(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
+              to_int(ldb), beta, C, to_int(ldc));
+}
+template <>
+void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
+          const double* B, Index ldb, double beta, double* C, Index ldc) {
+  if (m == 0 || n == 0) return;
+  cblas_dgemm(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
+              to_int(ldb), beta, C, to_int(ldc));
+}
+
+template <>
+void gram(Index n, Index k, float alpha, const float* A, Index lda, float beta, float* C, Index ldc) {
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C, to_int(ldc));
+}
+template <>
+void gram(Index n, Index k, double alpha, const double* A, Index lda, double beta, double* C, Index ldc) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C, to_int(ldc));
+}
+
+// A row-major lower triangle is LAPACK's (column-major) upper triangle: A = UᵀU with U = Lᵀ.
+bool cholesky(Index n, double* A, Index lda) {
+  const int order = to_int(n), stride = to_int(lda);
+  int info = 0;
+  dpotrf_("U", &order, A, &stride, &info);
+  return info == 0;
+}
+
+void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
+  for (const auto side : {CblasNoTrans, CblasTrans}) {
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
+                to_int(ldx));
+  }
+}
+
+// LAPACK's eigenvector columns are rows in row-major storage.
+void symmetric_eigen(Index n, double* A, Index lda, double* values) {
+  require(n <= 32000, "an eigendecomposition of order {} is beyond LAPACK's workspace (32000)", n);
+  const int order = to_int(n), stride = to_int(lda), query = -1;
+  int info = 0, iwork_size = 0;
+  double work_size = 0;
+  dsyevd_("V", "U", &order, A, &stride, values, &work_size, &query, &iwork_size, &query, &info);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
+  const int work_count = static_cast<int>(work.size());
+  dsyevd_("V", "U", &order, A, &stride, values, work.data(), &work_count, iwork.data(), &iwork_size, &info);
+  require(info == 0, "the eigenvalues of a symmetric {} x {} matrix did not converge; does it hold NaN?", n, n);
+}
+
+}  // namespace carmina::backend

@@ -1,0 +1,58 @@
+// backends/cpu/vector_math_avx2.cpp -- vector math on AVX2 registers, SLEEF's functions (at most 3.5 units in the last place).
+#include "vector_math_loops.hpp"
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#include <sleef.h>
+
+namespace carmina::backend {
+namespace {
+
+struct Float {
+  using Scalar = float;
+  using Register = __m256;
+  static constexpr Index width = 8;
+  static Register load(const float* x) { return _mm256_loadu_ps(x); }
+  static void store(float* x, Register r) { _mm256_storeu_ps(x, r); }
+  static Register broadcast(float x) { return _mm256_set1_ps(x); }
+  static Register multiply(Register a, Register b) { return _mm256_mul_ps(a, b); }
+  static Register exp(Register x) { return Sleef_expf8_u10avx2(x); }
+  static void sincos(Register x, Register& sine, Register& cosine) {
+    const auto both = Sleef_sincosf8_u35avx2(x);
+    sine = both.x;
+    cosine = both.y;
+  }
+};
+
+struct Double {
+  using Scalar = double;
+  using Register = __m256d;
+  static constexpr Index width = 4;
+  static Register load(const double* x) { return _mm256_loadu_pd(x); }
+  static void store(double* x, Register r) { _mm256_storeu_pd(x, r); }
+  static Register broadcast(double x) { return _mm256_set1_pd(x); }
+  static Register multiply(Register a, Register b) { return _mm256_mul_pd(a, b); }
+  static Register exp(Register x) { return Sleef_expd4_u10avx2(x); }
+  static void sincos(Register x, Register& sine, Register& cosine) {
+    const auto both = Sleef_sincosd4_u35avx2(x);
+    sine = both.x;
+    cosine = both.y;
+  }
+};
+
+}  // namespace
+
+const VectorMath* avx2_vector_math() {
+  static const VectorMath table = vector_math_of<Float, Double>("avx2");
+  return &table;
+}
+
+}  // namespace carmina::backend
+
+#else
+
+namespace carmina::backend {
+const VectorMath* avx2_vector_math() { return nullptr; }
+}  // namespace carmina::backend
+
+#endif

@@ -1,0 +1,108 @@
+// data/byte_input.cpp -- plain and gzip files through zlib, with the system's reason when one cannot be read.
+#include "byte_input.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace carmina::data {
+
+namespace {
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+constexpr unsigned buffer_bytes = 1u << 18;
+
+}  // namespace
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+bool ends_with_gz(std::string_view path) { return lower(path).ends_with(".gz"); }
+
+ByteInput::ByteInput(const std::string& path) : path_(path), compressed_(ends_with_gz(path)) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  require(descriptor >= 0, "cannot read '{}': {}", path, reason(errno));
+  file_ = ::gzdopen(descriptor, "rb");  // owns the descriptor from here on
+  if (file_ == nullptr) {
+    ::close(descriptor);
+    fail("cannot read '{}': {}", path, reason(ENOMEM));
+  }
+  ::gzbuffer(file_, buffer_bytes);
+
+  struct stat info{};
+  std::string trouble;
+  if (::fstat(descriptor, &info) != 0) {
+    trouble = fmt::format("cannot read '{}': {}", path, reason(errno));
+  } else if (S_ISDIR(info.st_mode)) {
+    trouble = fmt::format("cannot read '{}': {}", path, reason(EISDIR));
+  } else if (!S_ISREG(info.st_mode)) {
+    trouble = fmt::format("cannot read '{}': it is not a regular file", path);
+  } else if (info.st_size == 0) {
+    trouble = fmt::format("{}: the file is empty", path);
+  } else if (compressed_ != (::gzdirect(file_) == 0)) {
+    trouble = compressed_ ? fmt::format("{}: not a gzip file, though its name ends in .gz", path)
+                          : fmt::format("{}: a gzip file, but its name does not end in .gz", path);
+  }
+  if (!trouble.empty()) {
+    ::gzclose_r(file_);
+    throw Error(trouble);
+  }
+  stored_size_ = static_cast<std::uint64_t>(info.st_size);
+}
+
+ByteInput::~ByteInput() {
+  if (file_ != nullptr) ::gzclose_r(file_);
+}
+
+ByteInput::ByteInput(ByteInput&& other) noexcept
+    : path_(other.path_),
+      compressed_(other.compressed_),
+      stored_size_(other.stored_size_),
+      file_(std::exchange(other.file_, nullptr)) {}
+
+void ByteInput::fail_reading() const {
+  int code = Z_OK;
+  const std::string message = ::gzerror(file_, &code);
+  if (code == Z_ERRNO) fail("cannot read '{}': {}", path_, reason(errno));
+  if (code == Z_BUF_ERROR) fail("{}: the gzip data is truncated", path_);
+  const auto colon = message.rfind(": ");  // zlib puts its own name of the file before the reason
+  fail("{}: the gzip data is corrupt ({})", path_,
+       colon == message.npos ? message : message.substr(colon + 2));
+}
+
+std::size_t ByteInput::read(void* data, std::size_t size) {
+  char* bytes = static_cast<char*>(data);
+  std::size_t done = 0;
+  while (done < size) {
+    const auto part = static_cast<unsigned>(std::min<std::size_t>(size - done, 1u << 30));
+    const int count = ::gzread(file_, bytes + done, part);
+    if (count < 0) fail_reading();
+    done += static_cast<std::size_t>(count);
+    if (static_cast<unsigned>(count) < part) {
+      // zlib hands out what it could unpack before it says that the end is missing.
+      int code = Z_OK;
+      ::gzerror(file_, &code);
+      if (code != Z_OK && code != Z_STREAM_END) fail_reading();
+      break;
+    }
+  }
+  return done;
+}
+
+void ByteInput::skip_to(std::uint64_t offset) {
+  if (::gzseek(file_, static_cast<z_off_t>(offset), SEEK_SET) < 0) fail_reading();
+}
+
+}  // namespace carmina::data

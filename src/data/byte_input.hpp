@@ -1,0 +1,41 @@
+// data/byte_input.hpp -- the bytes of a file in order, unpacked when its name ends in .gz.
+#pragma once
+#include <carmina/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+struct gzFile_s;
+
+namespace carmina::data {
+
+class ByteInput {
+ public:
+  explicit ByteInput(const std::string& path);
+  ~ByteInput();
+  ByteInput(ByteInput&& other) noexcept;
+  ByteInput(const ByteInput&) = delete;
+  ByteInput& operator=(const ByteInput&) = delete;
+
+  const std::string& path() const { return path_; }
+  bool compressed() const { return compressed_; }
+  std::uint64_t stored_size() const { return stored_size_; }  // of the file itself, packed or not
+
+  std::size_t read(void* data, std::size_t size);  // fewer than asked only at the end
+  void skip_to(std::uint64_t offset);              // from the beginning, in unpacked bytes
+
+ private:
+  [[noreturn]] void fail_reading() const;
+
+  std::string path_;
+  bool compressed_;
+  std::uint64_t stored_size_ = 0;
+  gzFile_s* file_ = nullptr;
+};
+
+// Lower case of ASCII letters; endings, keywords and missing markers are compared without case.
+std::string lower(std::string_view text);
+bool ends_with_gz(std::string_view path);
+
+}  // namespace carmina::data

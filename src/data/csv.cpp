@@ -1,0 +1,125 @@
+// data/csv.cpp -- comma, semicolon or tab separated text, with or without a header.
+#include <algorithm>
+#include <cstring>
+
+#include "readers.hpp"
+#include "text_table.hpp"
+
+namespace carmina::data {
+
+namespace {
+
+// Quotes come in pairs, a doubled quote inside a cell being two: an odd number leaves a cell open.
+bool leaves_quote_open(std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 != 0; }
+
+class CsvReader final : public TextTable {
+ public:
+  explicit CsvReader(const std::string& path) : TextTable(path) {
+    require(next_record(), "{}: the file is empty", path);
+    separator_ = find_separator(record_);
+    split();
+    const bool header = std::any_of(cells_.begin(), cells_.end(), [](const std::string& cell) {
+      return parse_cell(cell).kind == CellKind::text;
+    });
+    columns_ = numbered_columns(cells_.size(), path);
+    if (header) {
+      for (std::size_t j = 0; j < cells_.size(); ++j) {
+        if (const auto name = trim(cells_[j]); !name.empty()) columns_[j].name = name;
+      }
+      check_names(columns_, row_place());
+    } else {
+      lines_.rewind();
+    }
+    begin_rows("the file has a header but no rows");
+  }
+
+ private:
+  bool parse_row(double* out) override {
+    if (!next_record()) return false;
+    if (record_.find('"') != std::string_view::npos) {
+      split();
+      require_width(cells_.size());
+      for (std::size_t j = 0; j < cells_.size(); ++j) out[j] = number(cells_[j], j);
+      return true;
+    }
+    const char* at = record_.data();
+    const char* const end = at + record_.size();
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      const char* stop = std::find(at, end, separator_);
+      if ((stop == end) != (j + 1 == columns_.size())) {
+        require_width(1 + static_cast<std::size_t>(std::count(record_.begin(), record_.end(), separator_)));
+      }
+      out[j] = number({at, static_cast<std::size_t>(stop - at)}, j);
+      at = stop + 1;
+    }
+    return true;
+  }
+
+  void require_width(std::size_t found) const {
+    require(found == columns_.size(), "{}: expected {} cells, found {}", row_place(), columns_.size(), found);
+  }
+
+  // One row: a line, or several when a quoted cell holds newlines. Blank lines are skipped.
+  bool next_record() {
+    do {
+      if (!lines_.next(record_)) return false;
+    } while (record_.find_first_not_of(separator_ == '\t' ? " " : " \t") == std::string_view::npos);
+    row_line_ = lines_.line_number();
+    if (!leaves_quote_open(record_)) return true;
+    joined_ = record_;
+    for (bool open = true; open;) {
+      std::string_view more;
+      require(joined_.size() < LineReader::longest && lines_.next(more),
+              "{}: a quote is opened and never closed", row_place());
+      joined_ += '\n';
+      joined_ += more;
+      open = !leaves_quote_open(more);
+    }
+    record_ = joined_;
+    return true;
+  }
+
+  // The comma, unless the first line has none and has a semicolon or a tab.
+  static char find_separator(std::string_view line) {
+    std::string bare;
+    bool quoted = false;
+    for (char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (!quoted) bare += c;
+    }
+    for (char candidate : {',', ';', '\t'}) {
+      if (bare.find(candidate) != std::string::npos) return candidate;
+    }
+    return ',';
+  }
+
+  // record_ into cells_, quotes removed.
+  void split() {
+    cells_.assign(1, "");
+    bool quoted = false;
+    for (std::size_t i = 0; i < record_.size(); ++i) {
+      const char c = record_[i];
+      if (c == '"' && quoted && i + 1 < record_.size() && record_[i + 1] == '"') {
+        cells_.back() += '"';
+        ++i;
+      } else if (c == '"') {
+        quoted = !quoted;
+      } else if (c == separator_ && !quoted) {
+        cells_.emplace_back();
+      } else {
+        cells_.back() += c;
+      }
+    }
+  }
+
+  char separator_ = ',';
+  std::string_view record_;  // the row being parsed
+  std::string joined_;       // holds it when it spans lines
+  std::vector<std::string> cells_;
+};
+
+}  // namespace
+
+std::unique_ptr<TableReader> open_csv(const std::string& path) { return std::make_unique<CsvReader>(path); }
+
+}  // namespace carmina::data

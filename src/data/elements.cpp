@@ -1,0 +1,100 @@
+// data/elements.cpp -- conversion of every element type to double, and the streamed reader.
+#include "elements.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "text_table.hpp"
+
+namespace carmina::data {
+
+namespace {
+
+template <class T, bool big_endian>
+void convert(const char* from, Index from_step, Index count, double* to, Index to_step) {
+  constexpr bool swap = big_endian != (std::endian::native == std::endian::big);
+  for (Index k = 0; k < count; ++k) {
+    char bytes[sizeof(T)];
+    std::memcpy(bytes, from + k * from_step, sizeof(T));
+    if constexpr (swap) std::reverse(bytes, bytes + sizeof(T));
+    T value;
+    std::memcpy(&value, bytes, sizeof(T));
+    to[k * to_step] = static_cast<double>(value);
+  }
+}
+
+template <bool big_endian>
+Convert choose(char kind, std::size_t size) {
+  switch (kind) {
+    case 'f':
+      return size == 4 ? convert<float, big_endian> : size == 8 ? convert<double, big_endian> : nullptr;
+    case 'i':
+      return size == 1   ? convert<std::int8_t, big_endian>
+             : size == 2 ? convert<std::int16_t, big_endian>
+             : size == 4 ? convert<std::int32_t, big_endian>
+             : size == 8 ? convert<std::int64_t, big_endian>
+                         : nullptr;
+    case 'u':
+      return size == 1   ? convert<std::uint8_t, big_endian>
+             : size == 2 ? convert<std::uint16_t, big_endian>
+             : size == 4 ? convert<std::uint32_t, big_endian>
+             : size == 8 ? convert<std::uint64_t, big_endian>
+                         : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Convert converter(ElementType type) {
+  return type.big_endian ? choose<true>(type.kind, type.size) : choose<false>(type.kind, type.size);
+}
+
+void check_layout(const Layout& layout, const ByteInput& input) {
+  const std::string& path = input.path();
+  require(layout.rows > 0, "{}: the table has no rows", path);
+  require(layout.columns > 0, "{}: a table without columns", path);
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
+  require(layout.columns <= most / layout.element.size / layout.rows,
+          "{}: a table of {} x {} elements is larger than any file", path, layout.rows, layout.columns);
+  if (input.compressed()) return;
+  const std::uint64_t found = input.stored_size() - std::min(layout.offset, input.stored_size());
+  require(found >= layout.bytes(), "{}: the file is truncated: {} x {} elements need {} bytes, found {}",
+          path, layout.rows, layout.columns, layout.bytes(), found);
+}
+
+StreamedTable::StreamedTable(ByteInput input, const Layout& layout)
+    : input_(std::move(input)), layout_(layout) {
+  check_layout(layout_, input_);
+  columns_ = numbered_columns(layout_.columns, path());
+  row_.resize(layout_.columns * layout_.element.size);
+  rewind();
+}
+
+Index StreamedTable::read(View<double> out) {
+  first_ = at_;
+  const Index count = std::min(out.rows(), static_cast<Index>(layout_.rows) - at_);
+  const Convert to_doubles = converter(layout_.element);
+  for (Index i = 0; i < count; ++i, ++at_) {
+    const std::size_t bytes = input_.read(row_.data(), row_.size());
+    require(bytes == row_.size(), "{}: the file is truncated: {} rows were expected, the data end in row {}",
+            path(), layout_.rows, at_ + 1);
+    to_doubles(row_.data(), static_cast<Index>(layout_.element.size), static_cast<Index>(layout_.columns),
+               out.data() + i * out.outerStride(), 1);
+  }
+  return count;
+}
+
+void StreamedTable::rewind() {
+  input_.skip_to(layout_.offset);
+  first_ = at_ = 0;
+}
+
+std::string StreamedTable::place(Index row) const {
+  return fmt::format("{}: row {}", path(), first_ + row + 1);
+}
+
+}  // namespace carmina::data

@@ -1,0 +1,185 @@
+// features/map_operations.cpp -- the loops over tiles, once for every map.
+#include <carmina/backends/blas.hpp>
+#include <carmina/core/error.hpp>
+#include <carmina/features/map_operations.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+using backend::Transpose;
+
+constexpr Index tile_rows = 256;     // rows evaluated together
+constexpr Index tile_bytes = 1 << 19;  // of features: half of a usual second-level cache
+constexpr Index sum_rows = 2048;     // rows summed in T before they join the sum in double
+constexpr Index wave = 16;           // such sums under way at once, whatever the number of threads
+
+template <class M>
+Index units_per_tile() {
+  return tile_bytes / (tile_rows * M::parts * static_cast<Index>(sizeof(typename M::Scalar)));
+}
+
+// Scratch of each worker, made on its first task.
+template <class T>
+class Scratch {
+ public:
+  Scratch(int workers, Index size) : buffers_(static_cast<std::size_t>(workers)), size_(static_cast<std::size_t>(size)) {}
+  T* operator[](int worker) {
+    auto& buffer = buffers_[static_cast<std::size_t>(worker)];
+    if (buffer.size() < size_) buffer.resize(size_);
+    return buffer.data();
+  }
+
+ private:
+  std::vector<std::vector<T>> buffers_;
+  std::size_t size_;
+};
+
+template <class M>
+void check_inputs(const M& map, Index columns) {
+  require(columns == map.dim_in(), "the map takes inputs of {} columns, found {}", map.dim_in(), columns);
+}
+
+// partial (n_features, p) sums of one stretch of rows: residual(phi, first, rows) gives R (rows, p) for a tile phi.
+template <class M>
+using Residual = std::function<const typename M::Scalar*(const typename M::Scalar* phi, Index first, Index rows,
+                                                         typename M::Scalar* scratch, Index& stride)>;
+
+template <ScalarMap M>
+void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Residual<M>& residual, Matrix<double>& out,
+                const Execution& execution) {
+  using T = typename M::Scalar;
+  check_inputs(map, X.cols());
+  const Index n = X.rows(), m = map.n_features();
+  require(out.rows() == m && out.cols() == p, "adjoint: the result is {} x {}, expected {} x {}", out.rows(), out.cols(),
+          m, p);
+  // All features of a tile's rows at once, so that apply and adjoint share them; fewer rows for a wider map.
+  const Index rows_at_once = std::clamp<Index>(4 * tile_bytes / (m * static_cast<Index>(sizeof(T))), 16, tile_rows);
+  const Index stretches = (n + sum_rows - 1) / sum_rows;
+  const int threads = execution.thread_count();
+  Scratch<T> prepared(threads, map.prepared_size(rows_at_once)), features(threads, rows_at_once * m),
+      residuals(threads, rows_at_once * p);
+  std::vector<Matrix<T>> partial(static_cast<std::size_t>(std::min(wave, stretches)));
+
+  for (Index begin = 0; begin < stretches; begin += wave) {
+    const Index count = std::min(wave, stretches - begin);
+    parallel_for(count, threads, [&](Index task, int worker) {
+      Matrix<T>& sum = partial[static_cast<std::size_t>(task)];
+      sum.setZero(m, p);
+      const Index first = (begin + task) * sum_rows, last = std::min(n, first + sum_rows);
+      for (Index i = first; i < last; i += rows_at_once) {
+        execution.poll(worker);
+        const Index rows = std::min(rows_at_once, last - i);
+        T* phi = features[worker];
+        const auto in = map.prepare(X.data() + i * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+        map.tile(in, 0, map.units(), phi, map.units(), m);
+        Index stride = p;
+        const T* R = residual(phi, i, rows, residuals[worker], stride);
+        backend::gemm<T>(Transpose::yes, Transpose::no, m, p, rows, T(1), phi, m, R, stride, T(1), sum.data(), p);
+      }
+    });
+    // Added in the order of the rows.
+    constexpr Index strip = 256;
+    parallel_for((m + strip - 1) / strip, threads, [&](Index task, int) {
+      const Index first = task * strip, rows = std::min(strip, m - first);
+      for (Index k = 0; k < count; ++k) {
+        out.middleRows(first, rows) += partial[static_cast<std::size_t>(k)].middleRows(first, rows).template cast<double>();
+      }
+    });
+  }
+}
+
+}  // namespace
+
+template <ScalarMap M>
+void evaluate(const M& map, ConstView<typename M::Scalar> X, View<typename M::Scalar> out, const Execution& execution) {
+  using T = typename M::Scalar;
+  check_inputs(map, X.cols());
+  const Index n = X.rows(), units = map.units(), step = units_per_tile<M>();
+  const int threads = execution.thread_count();
+  Scratch<T> prepared(threads, map.prepared_size(tile_rows));
+  parallel_for((n + tile_rows - 1) / tile_rows, threads, [&](Index task, int worker) {
+    execution.poll(worker);
+    const Index first = task * tile_rows, rows = std::min(tile_rows, n - first);
+    const auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    for (Index u = 0; u < units; u += step) {
+      map.tile(in, u, std::min(step, units - u), out.data() + first * out.outerStride() + u, units, out.outerStride());
+    }
+  });
+}
+
+template <ScalarMap M>
+void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::Scalar> theta,
+           View<typename M::Scalar> out, const Execution& execution) {
+  using T = typename M::Scalar;
+  check_inputs(map, X.cols());
+  require(theta.rows() == map.n_features(), "apply: theta has {} rows, the map has {} features", theta.rows(),
+          map.n_features());
+  const Index n = X.rows(), p = theta.cols(), units = map.units(), step = units_per_tile<M>();
+  const int threads = execution.thread_count();
+  Scratch<T> prepared(threads, map.prepared_size(tile_rows)), features(threads, tile_rows * M::parts * step);
+  parallel_for((n + tile_rows - 1) / tile_rows, threads, [&](Index task, int worker) {
+    execution.poll(worker);
+    const Index first = task * tile_rows, rows = std::min(tile_rows, n - first);
+    const auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    T* const phi = features[worker];
+    T* const result = out.data() + first * out.outerStride();
+    for (Index u = 0; u < units; u += step) {
+      const Index count = std::min(step, units - u);
+      map.tile(in, u, count, phi, count, M::parts * count);
+      for (Index k = 0; k < M::parts; ++k) {
+        backend::gemm<T>(Transpose::no, Transpose::no, rows, p, count, T(1), phi + k * count, M::parts * count,
+                         theta.data() + (k * units + u) * theta.outerStride(), theta.outerStride(),
+                         u == 0 && k == 0 ? T(0) : T(1), result, out.outerStride());
+      }
+    }
+  });
+}
+
+template <ScalarMap M>
+void adjoint(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::Scalar> R, Matrix<double>& out,
+             const Execution& execution) {
+  using T = typename M::Scalar;
+  require(R.rows() == X.rows(), "adjoint: R has {} rows, X has {}", R.rows(), X.rows());
+  accumulate(
+      map, X, R.cols(),
+      [&](const T*, Index first, Index, T*, Index& stride) {
+        stride = R.outerStride();
+        return R.data() + first * stride;
+      },
+      out, execution);
+}
+
+template <ScalarMap M>
+void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typename M::Scalar* w,
+                     ConstView<typename M::Scalar> theta, Matrix<double>& out, const Execution& execution) {
+  using T = typename M::Scalar;
+  const Index p = theta.cols(), m = map.n_features();
+  accumulate(
+      map, X, p,
+      [&](const T* phi, Index first, Index rows, T* scratch, Index&) {
+        backend::gemm<T>(Transpose::no, Transpose::no, rows, p, m, T(1), phi, m, theta.data(), theta.outerStride(), T(0),
+                         scratch, p);
+        for (Index i = 0; w && i < rows; ++i) {
+          for (Index j = 0; j < p; ++j) scratch[i * p + j] *= w[first + i];
+        }
+        return static_cast<const T*>(scratch);
+      },
+      out, execution);
+}
+
+#define CARMINA_INSTANTIATE(M)                                                                                      \
+  template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                        \
+  template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);     \
+  template void adjoint(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, Matrix<double>&, const Execution&);   \
+  template void normal_operator(const M&, ConstView<M::Scalar>, const M::Scalar*, ConstView<M::Scalar>,             \
+                                Matrix<double>&, const Execution&);
+CARMINA_INSTANTIATE(FourierMap<float>)
+CARMINA_INSTANTIATE(FourierMap<double>)
+CARMINA_INSTANTIATE(KernelMap<float>)
+CARMINA_INSTANTIATE(KernelMap<double>)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina

@@ -1,0 +1,194 @@
+// models/summary.cpp -- sums of the first pass, in double and in the order of the rows.
+#include "summary.hpp"
+
+#include <carmina/core/error.hpp>
+#include <carmina/random/philox.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace carmina {
+namespace {
+
+constexpr std::size_t sample_size = 2000;  // rows for the median: two million pairs
+
+// Keeps the rows with the smallest random keys: a uniform sample, in one pass, of rows whose number is not known. A row
+// of integer weight w enters w times, as if it were repeated, so that weights and repetitions give the same sample.
+class RowSample {
+ public:
+  template <class Row>
+  void offer(const Row& row, double weight) {
+    const bool whole = weight == std::floor(weight);
+    const double copies = whole ? weight : 1;
+    for (double copy = 0; copy < copies; ++copy) {
+      const std::uint64_t key = random_.bits(next_++);
+      if (kept_.size() == sample_size && key >= kept_.front().key) continue;
+      if (kept_.size() == sample_size) {
+        std::pop_heap(kept_.begin(), kept_.end());
+        kept_.pop_back();
+      }
+      kept_.push_back({key, whole ? 1.0 : weight, row.template cast<double>()});
+      std::push_heap(kept_.begin(), kept_.end());
+    }
+  }
+  void move_to(DataSummary& summary, Index d) {
+    std::sort(kept_.begin(), kept_.end());
+    summary.sample.resize(static_cast<Index>(kept_.size()), d);
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      summary.sample.row(static_cast<Index>(i)) = kept_[i].row;
+      summary.sample_weights.push_back(kept_[i].weight);
+    }
+  }
+
+ private:
+  struct Kept {
+    std::uint64_t key;
+    double weight;
+    Eigen::RowVectorXd row;
+    bool operator<(const Kept& other) const { return key < other.key; }
+  };
+  Random random_{0, Stream::rows};
+  std::uint64_t next_ = 0;
+  std::vector<Kept> kept_;
+};
+
+// Weighted sums of x - first and its square per column, the missing left out.
+struct ColumnSums {
+  Vector<double> first, weight, sum, square;
+
+  template <class Row>
+  void add(const Row& row, double w) {
+    const Index d = row.size();
+    if (first.size() == 0) {
+      first = Vector<double>::Constant(d, std::nan(""));
+      weight = sum = square = Vector<double>::Zero(d);
+    }
+    for (Index j = 0; j < d; ++j) {
+      const auto x = static_cast<double>(row[j]);
+      if (x != x) continue;
+      if (first[j] != first[j]) first[j] = x;
+      const double offset = x - first[j];
+      weight[j] += w;
+      sum[j] += w * offset;
+      square[j] += w * offset * offset;
+    }
+  }
+  double mean(Index j) const { return weight[j] > 0 ? first[j] + sum[j] / weight[j] : 0.0; }
+  // Squared deviations from the column's mean.
+  double scatter(Index j) const {
+    return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0;
+  }
+};
+
+template <Real T>
+void check_row(const RowSource<T>& rows, const RowBlock<T>& block, Index i, bool fill_missing) {
+  const T* x = block.X + i * block.x_stride;
+  for (Index j = 0; j < block.dim_in; ++j) {
+    require(!std::isinf(x[j]), "{}: input column {} is infinite", rows.place(i), j + 1);
+    require(fill_missing || x[j] == x[j],
+            "{}: input column {} is NaN; fill_missing puts the training mean in its place", rows.place(i), j + 1);
+  }
+  const T* y = block.Y + i * block.y_stride;
+  for (Index j = 0; j < block.dim_out; ++j) {
+    require(std::isfinite(y[j]), "{}: target column {} is NaN or infinite", rows.place(i), j + 1);
+  }
+  if (block.weights) {
+    const T w = block.weights[i];
+    require(w >= 0 && std::isfinite(w), "{}: a weight must be finite and not negative, found {}", rows.place(i), w);
+  }
+}
+
+}  // namespace
+
+template <Real T>
+DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covariance, Index rows_at_once,
+                      const Execution& execution) {
+  const Index d = rows.dim_in(), p = rows.dim_out();
+  require(d > 0, "fit: X has no columns");
+  DataSummary summary;
+  RowSample sample;
+  ColumnSums inputs, targets;
+  Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
+  rows.rewind();
+  for (auto block = rows.next(rows_at_once); block.rows > 0; block = rows.next(rows_at_once)) {
+    const auto X = block.inputs();
+    const auto Y = block.targets();
+    for (Index i = 0; i < block.rows; ++i) {
+      check_row(rows, block, i, fill_missing);
+      const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
+      if (w == 0) continue;
+      ++summary.rows;
+      summary.weight += w;
+      inputs.add(X.row(i), w);
+      targets.add(Y.row(i), w);
+      sample.offer(X.row(i), w);
+      if (want_covariance) {
+        const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
+        products.noalias() += w * offset * offset.transpose();
+      }
+    }
+    execution.checkpoint({"reading", block.first_row + block.rows, rows.rows().value_or(0)});
+  }
+  require(summary.rows > 0, "fit: there are no rows with a positive weight");
+  summary.input_mean = Vector<double>::NullaryExpr(d, [&](Index j) { return inputs.mean(j); });
+  summary.input_deviation =
+      Vector<double>::NullaryExpr(d, [&](Index j) { return std::sqrt(inputs.scatter(j) / summary.weight); });
+  summary.target_mean = Vector<double>::NullaryExpr(p, [&](Index j) { return targets.mean(j); });
+  if (want_covariance) {
+    require(summary.weight > 1, "fit: the covariance of the targets needs at least 2 rows");
+    products -= targets.sum * targets.sum.transpose() / summary.weight;
+    summary.target_covariance = products / (summary.weight - 1);
+  }
+  sample.move_to(summary, d);
+  return summary;
+}
+template DataSummary summarize(RowSource<float>&, bool, bool, Index, const Execution&);
+template DataSummary summarize(RowSource<double>&, bool, bool, Index, const Execution&);
+
+double median_distance(const Matrix<double>& rows, const std::vector<double>& weights, const Execution& execution) {
+  const Index n = rows.rows();
+  std::vector<double> squares(static_cast<std::size_t>(n * (n - 1) / 2));
+  parallel_for(n, execution.thread_count(), [&](Index i, int) {
+    double* out = squares.data() + i * (i - 1) / 2;
+    for (Index j = 0; j < i; ++j) out[j] = (rows.row(i) - rows.row(j)).squaredNorm();
+  });
+  double median = 0;
+  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; })) {
+    if (squares.empty()) return 1;
+    const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
+    std::nth_element(squares.begin(), middle, squares.end());
+    median = std::sqrt(*middle);
+    if (squares.size() % 2 == 0) median = (median + std::sqrt(*std::max_element(squares.begin(), middle))) / 2;
+  } else {
+    // A row of weight w gives w (w - 1) / 2 pairs with itself, at distance zero.
+    std::vector<std::pair<double, double>> pairs;
+    double total = 0;
+    for (Index i = 0; i < n; ++i) {
+      const double w = weights[static_cast<std::size_t>(i)];
+      pairs.emplace_back(0.0, std::max(0.0, w * (w - 1) / 2));
+      for (Index j = 0; j < i; ++j) {
+        pairs.emplace_back(squares[static_cast<std::size_t>(i * (i - 1) / 2 + j)], w * weights[static_cast<std::size_t>(j)]);
+      }
+    }
+    std::sort(pairs.begin(), pairs.end());
+    for (const auto& [square, w] : pairs) total += w;
+    double below = 0;
+    for (const auto& [square, w] : pairs) {
+      below += w;
+      if (below >= total / 2) {
+        median = std::sqrt(square);
+        break;
+      }
+    }
+  }
+  if (median > 0) return median;
+  // Half of the pairs or more coincide: the median of the others is still a scale of the data.
+  std::erase(squares, 0.0);
+  if (squares.empty()) return 1;
+  const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
+  std::nth_element(squares.begin(), middle, squares.end());
+  return std::sqrt(*middle);
+}
+
+}  // namespace carmina

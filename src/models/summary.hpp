@@ -1,0 +1,28 @@
+// models/summary.hpp -- the first pass over the rows: checks, means, variances, and a sample for the median width.
+#pragma once
+#include <carmina/core/execution.hpp>
+#include <carmina/data/rows.hpp>
+
+#include <vector>
+
+namespace carmina {
+
+struct DataSummary {
+  Index rows = 0;           // with a positive weight
+  double weight = 0;
+  Vector<double> input_mean, input_deviation;  // (d); a missing cell counts as the mean
+  Vector<double> target_mean;                  // (p)
+  Matrix<double> target_covariance;            // (p, p), divided by weight - 1; only when asked for
+  Matrix<double> sample;                       // (at most 2000, d) rows for the median; NaN where missing
+  std::vector<double> sample_weights;
+};
+
+// Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a negative weight, no rows.
+template <Real T>
+DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covariance, Index rows_at_once,
+                      const Execution& execution);
+
+// Median distance between the rows, a row of weight w standing for w rows; 1 when all rows are equal.
+double median_distance(const Matrix<double>& rows, const std::vector<double>& weights, const Execution& execution);
+
+}  // namespace carmina

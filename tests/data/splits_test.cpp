@@ -1,0 +1,93 @@
+// data/splits_test.cpp -- splits are partitions, depend on the seed alone, and are not the order of the file.
+#include <carmina/data/splits.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include "table_checks.hpp"
+
+namespace carmina::testing {
+
+namespace {
+
+void expect_partition(const Split& split, Index n) {
+  std::vector<Index> all = split.train, expected(static_cast<std::size_t>(n));
+  all.insert(all.end(), split.test.begin(), split.test.end());
+  std::sort(all.begin(), all.end());
+  std::iota(expected.begin(), expected.end(), Index{0});
+  EXPECT_EQ(all, expected);
+  EXPECT_TRUE(std::is_sorted(split.train.begin(), split.train.end()));
+  EXPECT_TRUE(std::is_sorted(split.test.begin(), split.test.end()));
+}
+
+}  // namespace
+
+TEST(TrainTestSplit, IsAPartitionOfTheAskedSize) {
+  for (Index n : {2, 3, 10, 1001}) {
+    for (double fraction : {0.001, 0.25, 0.5, 0.999}) {
+      const Split split = train_test_split(n, fraction, 5);
+      expect_partition(split, n);
+      const auto wanted = std::clamp<Index>(std::llround(fraction * static_cast<double>(n)), 1, n - 1);
+      EXPECT_EQ(static_cast<Index>(split.test.size()), wanted);
+    }
+  }
+}
+
+TEST(TrainTestSplit, DependsOnTheSeedAlone) {
+  EXPECT_EQ(train_test_split(100, 0.3, 1).test, train_test_split(100, 0.3, 1).test);
+  EXPECT_NE(train_test_split(100, 0.3, 1).test, train_test_split(100, 0.3, 2).test);
+}
+
+// The mean row number of m = 1000 of n = 10000 rows without replacement has standard deviation
+// sqrt((n + 1) (n - m) / (12 m)) = 86.6; six of them are passed by chance with probability 2e-9.
+TEST(TrainTestSplit, TakesRowsFromEverywhere) {
+  const Split split = train_test_split(10'000, 0.1, 3);
+  const double mean = std::accumulate(split.test.begin(), split.test.end(), 0.0) / 1000;
+  EXPECT_NEAR(mean, 4999.5, 6 * 86.6);
+  EXPECT_GT(split.test.back() - split.test.front(), 9000);
+}
+
+TEST(TrainTestSplit, RefusesWhatCannotBeSplit) {
+  EXPECT_EQ(error_of([] { train_test_split(1, 0.5, 0); }),
+            "train_test_split: at least 2 rows are needed, found 1");
+  for (double fraction : {0.0, 1.0, -0.1, nan}) {
+    EXPECT_THAT(error_of([&] { train_test_split(10, fraction, 0); }),
+                ::testing::HasSubstr("test_fraction must be between 0 and 1"));
+  }
+}
+
+TEST(KFold, TestsEveryRowOnceInFoldsOfNearlyEqualSize) {
+  for (const auto seed : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{4}}) {
+    for (Index n : {2, 7, 100}) {
+      for (Index folds = 2; folds <= std::min<Index>(n, 8); ++folds) {
+        std::vector<int> tested(static_cast<std::size_t>(n), 0);
+        const auto splits = k_fold(n, folds, seed);
+        ASSERT_EQ(static_cast<Index>(splits.size()), folds);
+        for (const Split& split : splits) {
+          expect_partition(split, n);
+          for (Index i : split.test) ++tested[static_cast<std::size_t>(i)];
+          EXPECT_GE(static_cast<Index>(split.test.size()), n / folds);
+          EXPECT_LE(static_cast<Index>(split.test.size()), n / folds + 1);
+        }
+        EXPECT_THAT(tested, ::testing::Each(1));
+      }
+    }
+  }
+}
+
+TEST(KFold, FoldsAreContiguousWithoutASeed) {
+  const auto splits = k_fold(7, 3);
+  EXPECT_THAT(splits[0].test, ::testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(splits[1].test, ::testing::ElementsAre(3, 4));
+  EXPECT_THAT(splits[2].test, ::testing::ElementsAre(5, 6));
+  EXPECT_NE(k_fold(100, 4, 1)[0].test, k_fold(100, 4)[0].test);
+}
+
+TEST(KFold, RefusesImpossibleNumbersOfFolds) {
+  for (Index folds : {-1, 0, 1, 11}) {
+    EXPECT_EQ(error_of([&] { k_fold(10, folds); }),
+              fmt::format("k_fold: the number of folds must be from 2 to the 10 rows, found {}", folds));
+  }
+}
+
+}  // namespace carmina::testing
