@@ -10,6 +10,8 @@
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/operator_map.hpp>
+#include <carmina/features/expansion.hpp>
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/outputs.hpp>
 #include <carmina/models/evaluation.hpp>

@@ -5,24 +5,15 @@
 #include <carmina/features/fourier_map.hpp>
 
 #include <cmath>
+#include <concepts>
+#include <numbers>
+#include <vector>
 
 namespace carmina {
 namespace {
 
-template <Real T>
-Matrix<T> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, std::uint64_t seed) {
-  const Random random(seed, Stream::frequencies);
-  return std::visit(
-      [&](const auto& k) {
-        k.length_scale.check_dimension(k.name, d);
-        Matrix<T> W(count, d);
-        for (Index i = 0; i < count; ++i) {
-          for (Index j = 0; j < d; ++j) W(i, j) = static_cast<T>(k.unit_frequency(random, i, j) / k.length_scale[j]);
-        }
-        return W;
-      },
-      kernel);
-}
+// Above this, a float phase has lost digits that its sine still needs: phases are made in double, then reduced.
+constexpr double largest_float_frequency = 256;
 
 }  // namespace
 
@@ -37,12 +28,30 @@ FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
     : W_(std::move(frequencies)), transform_(std::move(transform)) {
   require(W_.rows() > 0 && W_.cols() > 0, "FourierMap: frequencies are empty ({} x {})", W_.rows(), W_.cols());
   scale_ = static_cast<T>(1 / std::sqrt(static_cast<double>(W_.rows())));
+  const double largest = static_cast<double>(W_.cwiseAbs().maxCoeff());
+  if (std::same_as<T, float> && largest > largest_float_frequency) wide_ = W_.template cast<double>();
 }
 
 template <Real T>
 FourierMap<T>::FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                           InputTransform transform)
-    : FourierMap(sample_frequencies<T>(kernel, dim_in, frequency_count(n_components), seed), std::move(transform)) {}
+    : FourierMap(sample_frequencies(kernel, dim_in, frequency_count(n_components), Random(seed, Stream::frequencies))
+                     .template cast<T>(),
+                 std::move(transform)) {}
+
+Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random) {
+  length_scale(kernel).check_dimension(kernel_name(kernel), dim_in);
+  Matrix<double> W(count, dim_in);
+  std::visit(
+      [&](const auto& k) {
+        for (Index i = 0; i < count; ++i) {
+          k.unit_frequency(random, i, dim_in, W.row(i).data());
+          for (Index j = 0; j < dim_in; ++j) W(i, j) /= k.length_scale[j];
+        }
+      },
+      kernel);
+  return W;
+}
 
 template <Real T>
 typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, Index rows, T* scratch) const {
@@ -54,11 +63,35 @@ typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, I
 template <Real T>
 void FourierMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index part_offset, Index ldo) const {
   // Phases X Wᵀ (rows, count) where the cosines will stand, then cosines over them and sines beside.
-  backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(1), in.x, in.stride,
-                   W_.row(first).data(), dim_in(), T(0), out, ldo);
+  if (wide_.size() > 0) {
+    wide_phases(in, first, count, out, ldo);
+  } else {
+    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(1), in.x, in.stride,
+                     W_.row(first).data(), dim_in(), T(0), out, ldo);
+  }
   for (Index i = 0; i < in.rows; ++i) {
     T* phases = out + i * ldo;
     backend::sincos_scaled(phases, scale_, phases, phases + part_offset, count);
+  }
+}
+
+template <Real T>
+void FourierMap<T>::wide_phases(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+  thread_local std::vector<double> scratch;
+  const Index d = dim_in();
+  scratch.resize(static_cast<std::size_t>(in.rows * (d + count)));
+  double *X = scratch.data(), *phases = X + in.rows * d;
+  for (Index i = 0; i < in.rows; ++i) {
+    for (Index j = 0; j < d; ++j) X[i * d + j] = static_cast<double>(in.x[i * in.stride + j]);
+  }
+  backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, d, 1.0, X, d, wide_.row(first).data(),
+                        d, 0.0, phases, count);
+  constexpr double turn = 2 * std::numbers::pi;
+  for (Index i = 0; i < in.rows; ++i) {
+    for (Index j = 0; j < count; ++j) {
+      const double phase = phases[i * count + j];
+      out[i * ldo + j] = static_cast<T>(phase - turn * std::nearbyint(phase / turn));
+    }
   }
 }
 

@@ -48,19 +48,37 @@ typename KernelMap<T>::Prepared KernelMap<T>::prepare(const T* X, Index ldx, Ind
 
 template <Real T>
 void KernelMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index, Index ldo) const {
+  std::visit(
+      [&](const auto& k) {
+        if constexpr (std::remove_cvref_t<decltype(k)>::distance == Distance::squared) {
+          squared_distances(in, first, count, out, ldo);
+        } else {
+          manhattan_distances(in, first, count, out, ldo);
+        }
+        for (Index i = 0; i < in.rows; ++i) k.of_distances(out + i * ldo, count);
+      },
+      kernel_);
+}
+
+template <Real T>
+void KernelMap<T>::squared_distances(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
   // |x - z|^2 = |x|^2 + |z|^2 - 2<x, z>; rounding may leave it just below zero.
   backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(-2), in.x, dim_in(),
                    scaled_.row(first).data(), dim_in(), T(0), out, ldo);
   const T* anchor_norms = scaled_norms_.data() + first;
-  std::visit(
-      [&](const auto& k) {
-        for (Index i = 0; i < in.rows; ++i) {
-          T* row = out + i * ldo;
-          for (Index j = 0; j < count; ++j) row[j] = std::max(T(0), row[j] + in.norms[i] + anchor_norms[j]);
-          k.of_squared_distances(row, count);
-        }
-      },
-      kernel_);
+  for (Index i = 0; i < in.rows; ++i) {
+    T* row = out + i * ldo;
+    for (Index j = 0; j < count; ++j) row[j] = std::max(T(0), row[j] + in.norms[i] + anchor_norms[j]);
+  }
+}
+
+template <Real T>
+void KernelMap<T>::manhattan_distances(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+  const Index d = dim_in();
+  for (Index i = 0; i < in.rows; ++i) {
+    const Eigen::Map<const Vector<T>> x(in.x + i * d, d);
+    for (Index j = 0; j < count; ++j) out[i * ldo + j] = (x - scaled_.row(first + j).transpose()).template lpNorm<1>();
+  }
 }
 
 template class KernelMap<float>;

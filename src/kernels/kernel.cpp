@@ -1,77 +1,72 @@
-// kernels/kernel.cpp -- the registry at work: names and output factors.
-#include <carmina/backends/blas.hpp>
-#include <carmina/core/error.hpp>
+// kernels/kernel.cpp -- sums and multiples of kernels, and what fits what.
 #include <carmina/kernels/kernel.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace carmina {
-namespace {
 
-// Calls make(kernel type) for each alternative until one has the name.
-template <std::size_t I = 0>
-ScalarKernel by_name(const std::string& name, const LengthScale& width) {
-  if constexpr (I < std::variant_size_v<ScalarKernel>) {
-    using K = std::variant_alternative_t<I, ScalarKernel>;
-    return name == K::name ? ScalarKernel(K(width)) : by_name<I + 1>(name, width);
-  } else {
-    std::string known;
-    [&]<std::size_t... J>(std::index_sequence<J...>) {
-      ((known += (J ? ", " : "") + std::string(std::variant_alternative_t<J, ScalarKernel>::name)), ...);
-    }(std::make_index_sequence<std::variant_size_v<ScalarKernel>>());
-    fail("there is no kernel named '{}'; known: {}", name, known);
+Kernel::Kernel(std::vector<Term> terms) : terms_(std::move(terms)) {
+  require(!terms_.empty(), "kernel: a sum needs at least one term");
+  std::optional<Index> outputs;
+  for (const Term& term : terms_) {
+    require(term.weight > 0 && std::isfinite(term.weight), "kernel: a multiple must be positive and finite, found {}",
+            term.weight);
+    if (std::holds_alternative<Differential>(term.coupling)) {
+      require(roughness(term.scalar) == nullptr, "curl-free and divergence-free kernels need two derivatives: {}",
+              roughness(term.scalar) ? roughness(term.scalar) : "");
+    }
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
+      require(outputs.value_or(matrix->A().rows()) == matrix->A().rows(),
+              "kernel: terms of a sum are for {} and {} outputs", *outputs, matrix->A().rows());
+      outputs = matrix->A().rows();
+    }
   }
 }
 
-}  // namespace
-
-ScalarKernel make_scalar_kernel(const std::string& name, const LengthScale& width) { return by_name(name, width); }
-
-std::string kernel_name(const ScalarKernel& kernel) {
-  return std::visit([](const auto& k) { return std::string(k.name); }, kernel);
+const Term* Kernel::separable() const {
+  return terms_.size() == 1 && !std::holds_alternative<Differential>(terms_[0].coupling) ? terms_.data() : nullptr;
 }
 
-const LengthScale& length_scale(const ScalarKernel& kernel) {
-  return std::visit([](const auto& k) -> const LengthScale& { return k.length_scale; }, kernel);
+bool Kernel::has_differential() const {
+  return std::any_of(terms_.begin(), terms_.end(),
+                     [](const Term& term) { return std::holds_alternative<Differential>(term.coupling); });
 }
 
-Matrix<double> OutputFactor::root() const { return vectors * delta.cwiseSqrt().asDiagonal(); }
-
-OutputFactor factor_output_matrix(const Matrix<double>& A) {
-  require(A.rows() == A.cols() && A.rows() > 0, "output matrix A must be square, found {} x {}", A.rows(), A.cols());
-  require(A.allFinite(), "output matrix A holds a value that is missing or infinite");
-  const double largest = A.cwiseAbs().maxCoeff();
-  require((A - A.transpose()).cwiseAbs().maxCoeff() <= 1e-10 * largest, "output matrix A must be symmetric");
-  const Index p = A.rows();
-  Matrix<double> U = (A + A.transpose()) / 2;  // rows become eigenvectors
-  Vector<double> values(p);
-  backend::symmetric_eigen(p, U.data(), p, values.data());
-  const double top = values.cwiseAbs().maxCoeff(), tolerance = static_cast<double>(p) * 1e-13 * top;
-  require(values[0] >= -std::max(tolerance, 1e-10 * top),
-          "output matrix A must be positive semi-definite, its smallest eigenvalue is {:.3g}", values[0]);
-  require(top > 0, "output matrix A is zero");
-  const Index rank = (values.array() > tolerance).count();
-  OutputFactor factor;
-  factor.vectors = U.bottomRows(rank).colwise().reverse().transpose();
-  factor.delta = values.tail(rank).reverse();
-  return factor;
+std::optional<Index> Kernel::n_outputs(Index dim_in) const {
+  for (const Term& term : terms_) {
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) return matrix->A().rows();
+    if (std::holds_alternative<Differential>(term.coupling)) return dim_in;
+  }
+  return std::nullopt;
 }
 
-ScalarKernel scalar_part(const Kernel& kernel) {
-  return std::visit(
-      []<class K>(const K& k) -> ScalarKernel {
-        if constexpr (std::same_as<K, Decomposable>) {
-          return k.scalar;
-        } else {
-          return k;
-        }
-      },
-      kernel);
+void Kernel::check_dimensions(Index dim_in, Index dim_out) const {
+  for (const Term& term : terms_) {
+    length_scale(term.scalar).check_dimension(kernel_name(term.scalar), dim_in);
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
+      require(matrix->A().rows() == dim_out, "fit: the output matrix A is {} x {}, Y has {} columns", matrix->A().rows(),
+              matrix->A().cols(), dim_out);
+    }
+    if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
+      require(dim_in == dim_out, "fit: a {} kernel needs as many targets as inputs, found {} and {}",
+              *kind == Differential::curl_free ? "curl-free" : "divergence-free", dim_out, dim_in);
+      require(*kind == Differential::curl_free || dim_in >= 2,
+              "fit: a divergence-free kernel is zero in one dimension; at least 2 inputs are needed");
+    }
+  }
 }
 
-const Matrix<double>* output_matrix(const Kernel& kernel) {
-  const auto* decomposable = std::get_if<Decomposable>(&kernel);
-  return decomposable ? &decomposable->A : nullptr;
+Kernel operator+(const Kernel& a, const Kernel& b) {
+  std::vector<Term> terms = a.terms_;
+  terms.insert(terms.end(), b.terms_.begin(), b.terms_.end());
+  return Kernel(std::move(terms));
+}
+
+Kernel operator*(double factor, const Kernel& kernel) {
+  std::vector<Term> terms = kernel.terms_;
+  for (Term& term : terms) term.weight *= factor;
+  return Kernel(std::move(terms));
 }
 
 }  // namespace carmina

@@ -25,14 +25,16 @@ Index block_rows(Index columns, const Execution& execution) {
   return std::clamp<Index>(static_cast<Index>(allowed / (static_cast<double>(columns) * 24)) / 4096 * 4096, 4096, 1 << 16);
 }
 
-InputTransform input_transform(const DataSummary& summary, const FitOptions& options) {
+InputTransform input_transform(const DataSummary& summary, const FitOptions& options, bool common_factor) {
   InputTransform transform;
   if (options.fill_missing) transform.fill = summary.input_mean;
   if (options.scale_inputs) {
     transform.shift = summary.input_mean;
-    // A column that does not vary (to rounding of its values) is only centred.
+    // A column that does not vary (to rounding of its values) is only centred. Derivatives along different inputs stay
+    // comparable only under one factor for all.
+    const double common = std::sqrt(summary.input_deviation.array().square().mean());
     transform.factor = Vector<double>::NullaryExpr(summary.input_mean.size(), [&](Index j) {
-      const double deviation = summary.input_deviation[j];
+      const double deviation = common_factor ? common : summary.input_deviation[j];
       return deviation > 1e-12 * std::abs(summary.input_mean[j]) ? 1 / deviation : 1.0;
     });
   }
@@ -47,10 +49,14 @@ Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transfor
     transform.apply(summary.sample.data(), sample.cols(), sample.rows(), sample.cols(), sample.data());
     width = median_distance(sample, summary.sample_weights, options.execution);
   }
-  ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width);
+  const ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width, options.kernel_parameters);
   switch (options.coupling) {
     case OutputCoupling::none:
-      return std::visit([](auto k) { return Kernel(std::move(k)); }, scalar);
+      return Kernel(Term{1, scalar, Uncoupled{}});
+    case OutputCoupling::curl_free:
+      return CurlFree(scalar);
+    case OutputCoupling::divergence_free:
+      return DivergenceFree(scalar);
     case OutputCoupling::identity: {
       const Index p = summary.target_mean.size();
       return Decomposable(scalar, Matrix<double>::Identity(p, p));
@@ -74,16 +80,17 @@ class Fit {
     {
       PhaseTimer timer(report_, "summary");
       summary_ = summarize(rows_, options_.fill_missing, options_.coupling == OutputCoupling::covariance, at_once_, execution_);
-      transform_ = input_transform(summary_, options_);
+      transform_ = input_transform(summary_, options_, options_.differential());
       kernel_ = resolve_kernel(summary_, transform_, options_);
     }
     const Index p = rows_.dim_out();
-    if (const auto* A = output_matrix(*kernel_)) {
-      require(A->rows() == p, "fit: the output matrix A is {} x {}, Y has {} columns", A->rows(), A->cols(), p);
-      outputs_ = factor_output_matrix(*A);
-    }
+    kernel_->check_dimensions(rows_.dim_in(), p);
     origin_ = options_.fit_intercept ? summary_.target_mean : Vector<double>(Vector<double>::Zero(p));
-    return options_.approximation == "exact" ? fit_exact() : fit_fourier();
+    if (const Term* term = kernel_->separable()) {
+      outputs_ = output_factor(*term, p);
+      return options_.approximation == "exact" ? fit_exact(term->scalar) : fit_fourier();
+    }
+    return options_.approximation == "exact" ? fit_exact_blocks() : fit_fourier_expanded();
   }
 
  private:
@@ -103,8 +110,19 @@ class Fit {
     return direct;
   }
 
-  KernelMachine<T> fit_exact() {
-    const ScalarKernel scalar = scalar_part(*kernel_);
+  // weight A of the term K = weight k A
+  static OutputFactor output_factor(const Term& term, Index p) {
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) return factor_output_matrix(term.weight * matrix->A());
+    if (term.weight == 1) return {};
+    return factor_output_matrix(term.weight * Matrix<double>::Identity(p, p));
+  }
+
+  FourierMap<T> sample_map() const {
+    return {sample_term_frequencies(*kernel_, rows_.dim_in(), options_.n_components, options_.seed).template cast<T>(),
+            transform_};
+  }
+
+  KernelMachine<T> fit_exact(const ScalarKernel& scalar) {
     const Index n = summary_.rows;
     auto all = gather(rows_, summary_, origin_, at_once_);
     LinearSolution solution;
@@ -130,7 +148,7 @@ class Fit {
   }
 
   KernelMachine<T> fit_fourier() {
-    FourierMap<T> map(scalar_part(*kernel_), rows_.dim_in(), options_.n_components, options_.seed, transform_);
+    FourierMap<T> map = sample_map();
     const Index m = map.n_features(), n = summary_.rows;
     LinearSolution solution;
     if (options_.solver != "cg" && n < m) {
@@ -144,6 +162,57 @@ class Fit {
     } else {
       PhaseTimer timer(report_, "cg");
       solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), cg(), execution_, report_);
+    }
+    return finish(std::move(map), solution);
+  }
+
+  // Kernels whose outputs do not come apart: curl-free, divergence-free, sums.
+  KernelMachine<T> fit_fourier_expanded() {
+    FourierMap<T> map = sample_map();
+    const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
+    const Index m = map.n_features();
+    LinearSolution solution;
+    if (use_direct(expansion.dim_coef(), 8.0 * static_cast<double>(m) * static_cast<double>(m))) {
+      Moments moments(m, origin_);
+      sum(map, moments);
+      PhaseTimer timer(report_, "solve");
+      solution = solve_expanded(moments, expansion, options_.alpha, options_.fit_intercept, execution_, report_);
+    } else {
+      PhaseTimer timer(report_, "cg");
+      solution = solve_expanded_cg(map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept, cg(),
+                                   execution_, report_);
+    }
+    return finish(std::move(map), solution);
+  }
+
+  KernelMachine<T> fit_exact_blocks() {
+    auto all = gather(rows_, summary_, origin_, at_once_);
+    const Index n = summary_.rows, p = rows_.dim_out();
+    OperatorMap<T> map(*kernel_, std::move(all.X), p, transform_);
+    LinearSolution solution;
+    if (use_direct(n * p, 0)) {
+      Matrix<double> K;
+      {
+        PhaseTimer timer(report_, "kernel");
+        K = map.gram(execution_);
+      }
+      PhaseTimer timer(report_, "solve");
+      solution = solve_dual_blocks(K, all.dual, options_.alpha, options_.fit_intercept, execution_, report_);
+    } else {
+      PhaseTimer timer(report_, "cg");
+      const auto product = [&](const Matrix<double>& P, Matrix<double>& KP) {
+        KP.resize(n * p, P.cols());
+        Matrix<T> out(n, p);
+        for (Index j = 0; j < P.cols(); ++j) {
+          const Vector<double> column = P.col(j);
+          const Matrix<T> C = Eigen::Map<const Matrix<double>>(column.data(), n, p).template cast<T>();
+          map.apply(map.anchors(), C, out, execution_);
+          const Matrix<double> wide = out.template cast<double>();
+          KP.col(j) = Eigen::Map<const Vector<double>>(wide.data(), n * p);
+        }
+      };
+      solution =
+          solve_dual_blocks_cg(product, all.dual, options_.alpha, options_.fit_intercept, cg(), execution_, report_);
     }
     return finish(std::move(map), solution);
   }

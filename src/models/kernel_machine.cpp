@@ -3,9 +3,22 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
 
-#include <algorithm>
+#include <cmath>
 
 namespace carmina {
+namespace {
+
+template <ScalarMap M, class T>
+void multiply(const M& map, ConstView<T> X, const Matrix<T>& coefficients, View<T> out, const Execution& execution) {
+  apply(map, X, coefficients, out, execution);
+}
+template <class T>
+void multiply(const OperatorMap<T>& map, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
+              const Execution& execution) {
+  map.apply(X, coefficients, out, execution);
+}
+
+}  // namespace
 
 template <Real T>
 KernelMachine<T>::KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, Matrix<T> output_root,
@@ -42,7 +55,7 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
   require(out.rows() == X.rows() && out.cols() == dim_out(), "predict: the result is {} x {}, expected {} x {}", out.rows(),
           out.cols(), X.rows(), dim_out());
   const auto product = [&](View<T> result) {
-    std::visit([&](const auto& map) { apply(map, X, coefficients_, result, execution); }, map_);
+    std::visit([&](const auto& map) { multiply(map, X, coefficients_, result, execution); }, map_);
   };
   if (output_root_.size() == 0) {
     product(out);
@@ -54,6 +67,34 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
                      turned.cols(), output_root_.data(), output_root_.cols(), T(0), out.data(), out.outerStride());
   }
   out.rowwise() += intercept_.transpose();
+}
+
+template <Real T>
+std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Execution& execution) const {
+  const auto terms = static_cast<Index>(kernel_.terms().size());
+  std::vector<Matrix<T>> parts;
+  if (terms == 1) {
+    parts.push_back(predict(X, execution).rowwise() - intercept_.transpose());
+    return parts;
+  }
+  for (Index i = 0; i < terms; ++i) {
+    Matrix<T> part(X.rows(), dim_out());
+    if (const auto* fourier = std::get_if<FourierMap<T>>(&map_)) {
+      // The term's own frequencies and rows of coefficients; a map of fewer units has larger features.
+      const Index units = fourier->units(), count = units / terms;
+      const FourierMap<T> map(fourier->frequencies().middleRows(i * count, count), fourier->transform());
+      Matrix<T> coefficients(2 * count, dim_out());
+      coefficients << coefficients_.middleRows(i * count, count), coefficients_.middleRows(units + i * count, count);
+      coefficients *= static_cast<T>(std::sqrt(1.0 / static_cast<double>(terms)));
+      apply(map, X, coefficients, View<T>(part), execution);
+    } else {
+      const auto& map = std::get<OperatorMap<T>>(map_);
+      const Kernel term(kernel_.terms()[static_cast<std::size_t>(i)]);
+      OperatorMap<T>(term, map.anchors(), dim_out(), map.transform()).apply(X, coefficients_, part, execution);
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 template class KernelMachine<float>;

@@ -12,12 +12,46 @@ using Json = nlohmann::json;
 template <Real T>
 constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "float64";
 
-Json to_json(const ScalarKernel& kernel) {
-  return {{"name", kernel_name(kernel)}, {"length_scale", length_scale(kernel).values()}};
+// A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i".
+Json to_json(const Kernel& kernel, ModelFile& file) {
+  Json terms = Json::array();
+  for (const Term& term : kernel.terms()) {
+    Json json = {{"weight", term.weight},
+                 {"name", kernel_name(term.scalar)},
+                 {"length_scale", length_scale(term.scalar).values()},
+                 {"parameters", kernel_parameters(term.scalar)},
+                 {"coupling", "none"}};
+    if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
+      json["coupling"] = *kind == Differential::curl_free ? "curl-free" : "divergence-free";
+    } else if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
+      json["coupling"] = "matrix";
+      file.put<double>(fmt::format("output_matrix.{}", terms.size()), matrix->A());
+    }
+    terms.push_back(std::move(json));
+  }
+  return terms;
 }
 
-ScalarKernel scalar_kernel_from(const Json& json) {
-  return make_scalar_kernel(json.at("name").get<std::string>(), json.at("length_scale").get<std::vector<double>>());
+Kernel kernel_from(const Json& json, const ModelFile& file) {
+  std::vector<Term> terms;
+  for (const Json& term : json) {
+    const auto coupling = term.at("coupling").get<std::string>();
+    ScalarKernel scalar =
+        make_scalar_kernel(term.at("name").get<std::string>(), term.at("length_scale").get<std::vector<double>>(),
+                           term.at("parameters").get<KernelParameters>());
+    const auto weight = term.at("weight").get<double>();
+    if (coupling == "none") {
+      terms.push_back({weight, std::move(scalar), Uncoupled{}});
+    } else if (coupling == "matrix") {
+      const auto name = fmt::format("output_matrix.{}", terms.size());
+      terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(name))});
+    } else {
+      require(coupling == "curl-free" || coupling == "divergence-free", "unknown coupling '{}'", coupling);
+      terms.push_back({weight, std::move(scalar),
+                       coupling == "curl-free" ? Differential::curl_free : Differential::divergence_free});
+    }
+  }
+  return Kernel(std::move(terms));
 }
 
 Json to_json(const FitRecord& record) {
@@ -80,21 +114,20 @@ Vector<double> get_vector(const ModelFile& file, const std::string& name, Index 
 template <Real T>
 ModelFile KernelMachine<T>::to_file() const {
   ModelFile file;
-  Json description = {{"kernel", to_json(scalar_part(kernel_))}, {"fit", to_json(record_)}};
-  const InputTransform* transform = nullptr;
-  if (const auto* fourier = std::get_if<FourierMap<T>>(&map_)) {
-    file.put<T>("frequencies", fourier->frequencies());
-    transform = &fourier->transform();
-  } else {
-    const auto& map = std::get<KernelMap<T>>(map_);
-    file.put<T>("anchors", map.anchors());
-    transform = &map.transform();
-  }
-  put_vector(file, "input_shift", transform->shift);
-  put_vector(file, "input_factor", transform->factor);
-  put_vector(file, "input_fill", transform->fill);
+  const Json description = {{"kernel", to_json(kernel_, file)}, {"fit", to_json(record_)}};
+  std::visit(
+      [&file]<class M>(const M& map) {
+        if constexpr (std::same_as<M, FourierMap<T>>) {
+          file.put<T>("frequencies", map.frequencies());
+        } else {
+          file.put<T>("anchors", map.anchors());
+        }
+        put_vector(file, "input_shift", map.transform().shift);
+        put_vector(file, "input_factor", map.transform().factor);
+        put_vector(file, "input_fill", map.transform().fill);
+      },
+      map_);
   put_vector(file, "target_mean", record_.target_mean);
-  if (const auto* A = output_matrix(kernel_)) file.put<double>("output_matrix", *A);
   if (output_root_.size() > 0) file.put<T>("output_root", output_root_);
   file.put<T>("coefficients", coefficients_);
   file.put<T>("intercept", Matrix<T>(intercept_));
@@ -109,9 +142,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
   try {
     const Json description = Json::parse(file.text("description"));
     FitRecord record = record_from(description.at("fit"));
-    const ScalarKernel scalar = scalar_kernel_from(description.at("kernel"));
-    Kernel kernel = std::visit([](auto k) { return Kernel(std::move(k)); }, scalar);
-    if (file.tensors.contains("output_matrix")) kernel = Decomposable(scalar, file.get<double>("output_matrix"));
+    Kernel kernel = kernel_from(description.at("kernel"), file);
     const bool fourier = file.tensors.contains("frequencies");
     Matrix<T> base = file.get<T>(fourier ? "frequencies" : "anchors");
     const Index d = base.cols();
@@ -121,8 +152,13 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Matrix<T> intercept_column = file.get<T>("intercept");
     const Vector<T> intercept = Eigen::Map<const Vector<T>>(intercept_column.data(), intercept_column.size());
     record.target_mean = get_vector(file, "target_mean", intercept.size());
-    Map map = fourier ? Map(FourierMap<T>(std::move(base), std::move(transform)))
-                      : Map(KernelMap<T>(scalar, std::move(base), std::move(transform)));
+    kernel.check_dimensions(d, intercept.size());
+    const auto make_map = [&]() -> Map {
+      if (fourier) return FourierMap<T>(std::move(base), std::move(transform));
+      if (const Term* term = kernel.separable()) return KernelMap<T>(term->scalar, std::move(base), std::move(transform));
+      return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));
+    };
+    Map map = make_map();
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,

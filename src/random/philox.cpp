@@ -32,4 +32,17 @@ double Random::normal(std::uint64_t i, std::uint32_t j) const {
   return radius * std::cos(2 * std::numbers::pi * unit(second));
 }
 
+// Marsaglia and Tsang's method: d (1 + z / sqrt(9 d))^3 with d = shape - 1/3, accepted by its density; attempt a takes its
+// numbers from indices (i, 2a) and (i, 2a + 1) of a stream of its own. A shape below 1 is reached by a power of a uniform.
+double Random::gamma(double shape, std::uint64_t i) const {
+  const Random own = Random(seed_, stream_ | 0x80000000u);
+  if (shape < 1) return gamma(shape + 1, i) * std::pow(1 - own.uniform(i, 0x7fffffffu), 1 / shape);
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    const double z = own.normal(i, 2 * attempt), v = std::pow(1 + c * z, 3);
+    if (v <= 0) continue;
+    if (std::log1p(-own.uniform(i, 2 * attempt + 1)) < z * z / 2 + d - d * v + d * std::log(v)) return d * v;
+  }
+}
+
 }  // namespace carmina

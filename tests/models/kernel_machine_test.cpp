@@ -74,8 +74,8 @@ TYPED_TEST(Machine, WeightsAreRepetitions) {
       options.scale_inputs = scale;
       const auto weighted = KernelMachine<T>::fit(this->X, this->Y, options, w.data());
       const auto plain = KernelMachine<T>::fit(Xr, Yr, options);
-      const auto& a = length_scale(scalar_part(weighted.kernel())).values();
-      EXPECT_NEAR(a[0], length_scale(scalar_part(plain.kernel())).values()[0], 1e-12);
+      const auto& a = length_scale(weighted.kernel().terms()[0].scalar).values();
+      EXPECT_NEAR(a[0], length_scale(plain.kernel().terms()[0].scalar).values()[0], 1e-12);
       EXPECT_LT(max_difference(weighted.predict(this->X), plain.predict(this->X)),
                 options.solver == "cg" ? 10 * this->tight * 100 : 10 * this->tight)
           << options.approximation << options.solver << options.n_components;
@@ -193,7 +193,7 @@ TYPED_TEST(Machine, CovarianceCouplingIsTheCovarianceOfTheTargets) {
   options.coupling = OutputCoupling::covariance;
   const auto model = KernelMachine<T>::fit(this->X, this->Y, options);
   const Matrix<double> wide = this->Y.template cast<double>(), centred = wide.rowwise() - wide.colwise().mean();
-  EXPECT_LT(max_difference(*output_matrix(model.kernel()), centred.transpose() * centred / 79.0), 1e-10);
+  EXPECT_LT(max_difference(std::get<OutputMatrix>(model.kernel().terms()[0].coupling).A(), centred.transpose() * centred / 79.0), 1e-10);
 }
 
 TYPED_TEST(Machine, RefusesWhatIsOutOfRange) {

@@ -37,10 +37,16 @@ class FourierMap {
   void tile(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
 
  private:
+  void wide_phases(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
+
   Matrix<T> W_;
+  Matrix<double> wide_;  // W in double, only where float phases would not do
   InputTransform transform_;
   T scale_;
 };
+
+// The first `count` frequencies that the stream holds for the kernel: (count, dim_in).
+Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random);
 
 // n_components must be even, positive: shared by everything that takes it from a user.
 Index frequency_count(Index n_components);

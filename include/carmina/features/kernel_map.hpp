@@ -35,6 +35,8 @@ class KernelMap {
  private:
   void scale_and_centre(T* x, Index rows) const;
   void fill_norms(const T* x, Index rows, T* norms) const;
+  void squared_distances(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
+  void manhattan_distances(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
 
   ScalarKernel kernel_;
   Matrix<T> anchors_, scaled_;  // (s, d)

@@ -1,6 +1,8 @@
-// kernels/decomposable.hpp -- K(x, z) = k(x, z) A: a scalar kernel times a positive semi-definite output matrix.
+// kernels/decomposable.hpp -- output matrices A of K(x, z) = k(x, z) A, and their roots.
 #pragma once
-#include <carmina/kernels/scalar_kernel.hpp>
+#include <carmina/core/error.hpp>
+#include <carmina/core/matrix.hpp>
+#include <memory>
 
 namespace carmina {
 
@@ -19,16 +21,17 @@ struct OutputFactor {
 // Error when A is not square, symmetric, finite or positive semi-definite (to rounding).
 OutputFactor factor_output_matrix(const Matrix<double>& A);
 
-struct Decomposable {
-  ScalarKernel scalar;
-  Matrix<double> A;  // (p, p)
+// A, checked, immutable and shared by copies.
+class OutputMatrix {
+ public:
+  explicit OutputMatrix(Matrix<double> matrix) : A_(std::make_shared<const Matrix<double>>(std::move(matrix))) {
+    factor_output_matrix(*A_);
+  }
+  const Matrix<double>& A() const { return *A_; }  // (p, p)
+  bool operator==(const OutputMatrix& other) const { return A_->rows() == other.A_->rows() && *A_ == *other.A_; }
 
-  Decomposable(ScalarKernel k, Matrix<double> output_matrix) : scalar(std::move(k)), A(std::move(output_matrix)) {
-    factor_output_matrix(A);
-  }
-  bool operator==(const Decomposable& other) const {
-    return scalar == other.scalar && A.rows() == other.A.rows() && A == other.A;
-  }
+ private:
+  std::shared_ptr<const Matrix<double>> A_;
 };
 
 }  // namespace carmina

@@ -1,17 +1,70 @@
-// kernels/kernel.hpp -- the kernels there are. A new scalar kernel is a header beside gaussian.hpp and a line here.
+// kernels/kernel.hpp -- kernels as users combine them: a sum of terms, each a scalar kernel and a coupling of the outputs.
 #pragma once
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
+#include <concepts>
+#include <optional>
 #include <variant>
+#include <vector>
 
 namespace carmina {
 
-// What a user can ask a machine to use: a scalar kernel (each output on its own) or an operator-valued one.
-using Kernel = std::variant<Gaussian, Decomposable>;
+// K(x, z) = k(x, z) I: any number of outputs, each on its own.
+struct Uncoupled {
+  bool operator==(const Uncoupled&) const = default;
+};
 
-// The scalar kernel inside, and how outputs are coupled: K(x, z) = k(x, z) A.
-ScalarKernel scalar_part(const Kernel& kernel);
-// Null when outputs are not coupled (any number of them may be fitted).
-const Matrix<double>* output_matrix(const Kernel& kernel);
+// SPEC 1b, with k = g(|delta|^2 / 2): K_curl = -g' I - g'' delta deltaᵀ, whose functions are gradients, and
+// K_div = tr(K_curl) I - K_curl, whose functions have no divergence. As many outputs as inputs.
+enum class Differential { curl_free, divergence_free };
+
+using Coupling = std::variant<Uncoupled, OutputMatrix, Differential>;
+
+struct Term {
+  double weight;
+  ScalarKernel scalar;
+  Coupling coupling;
+  bool operator==(const Term&) const = default;
+};
+
+class Kernel {
+ public:
+  template <class K>
+    requires std::constructible_from<ScalarKernel, K>
+  Kernel(K scalar) : Kernel(Term{1, ScalarKernel(std::move(scalar)), Uncoupled{}}) {}  // NOLINT: a scalar kernel is one
+  Kernel(Term term) : Kernel(std::vector<Term>{std::move(term)}) {}                    // NOLINT: so is a term
+  explicit Kernel(std::vector<Term> terms);
+
+  const std::vector<Term>& terms() const { return terms_; }
+  // The one term of a kernel that is no sum, when its outputs come apart in the eigenbasis of A; else null.
+  const Term* separable() const;
+  bool has_differential() const;
+  // Outputs that the kernel is for: nothing when it takes any number (uncoupled); inputs for differential ones.
+  std::optional<Index> n_outputs(Index dim_in) const;
+  // Error when inputs or outputs do not fit.
+  void check_dimensions(Index dim_in, Index dim_out) const;
+
+  friend Kernel operator+(const Kernel& a, const Kernel& b);
+  friend Kernel operator*(double factor, const Kernel& kernel);
+  bool operator==(const Kernel&) const = default;
+
+ private:
+  std::vector<Term> terms_;
+};
+
+// The operator-valued kernels by their names; each is a Kernel of one term.
+class Decomposable : public Kernel {
+ public:
+  Decomposable(ScalarKernel scalar, Matrix<double> A)
+      : Kernel(Term{1, std::move(scalar), OutputMatrix(std::move(A))}) {}
+};
+class CurlFree : public Kernel {
+ public:
+  explicit CurlFree(ScalarKernel scalar) : Kernel(Term{1, std::move(scalar), Differential::curl_free}) {}
+};
+class DivergenceFree : public Kernel {
+ public:
+  explicit DivergenceFree(ScalarKernel scalar) : Kernel(Term{1, std::move(scalar), Differential::divergence_free}) {}
+};
 
 }  // namespace carmina

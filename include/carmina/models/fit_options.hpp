@@ -10,14 +10,15 @@
 namespace carmina {
 
 // How outputs are coupled when the kernel is given by name.
-enum class OutputCoupling { none, identity, covariance, matrix };
+enum class OutputCoupling { none, identity, covariance, matrix, curl_free, divergence_free };
 
 struct FitOptions {
   // The kernel: a value, or a name with a width; no width means the median distance between rows.
   std::optional<Kernel> kernel;
   std::string kernel_name = "gaussian";
+  KernelParameters kernel_parameters;  // with a name: Matern's nu, RationalQuadratic's shape
   std::optional<LengthScale> length_scale;
-  OutputCoupling coupling = OutputCoupling::none;  // with a name: Decomposable of identity, cov(Y) or output_matrix
+  OutputCoupling coupling = OutputCoupling::none;  // with a name: how outputs go together
   Matrix<double> output_matrix;
 
   std::string approximation = "fourier";  // or "exact"
@@ -35,6 +36,11 @@ struct FitOptions {
   Execution execution;
 
   void check() const;  // Error for a value out of range
+  // Whether the kernel is, or contains, a curl-free or divergence-free one.
+  bool differential() const {
+    return kernel ? kernel->has_differential()
+                  : coupling == OutputCoupling::curl_free || coupling == OutputCoupling::divergence_free;
+  }
 };
 
 }  // namespace carmina

@@ -2,11 +2,13 @@
 #pragma once
 #include <carmina/data/rows.hpp>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/operator_map.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/model_file.hpp>
 #include <carmina/solvers/report.hpp>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace carmina {
 
@@ -26,7 +28,7 @@ struct FitRecord {
 template <Real T>
 class KernelMachine {
  public:
-  using Map = std::variant<FourierMap<T>, KernelMap<T>>;
+  using Map = std::variant<FourierMap<T>, KernelMap<T>, OperatorMap<T>>;
 
   KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, Matrix<T> output_root, Vector<T> intercept,
                 FitRecord record);
@@ -43,6 +45,9 @@ class KernelMachine {
   Index dim_out() const { return intercept_.size(); }
   Matrix<T> predict(ConstView<T> X, const Execution& execution = {}) const;
   void predict(ConstView<T> X, View<T> out, const Execution& execution = {}) const;  // out (n, p)
+
+  // One prediction per term of a sum kernel, without the intercept: they add up to predict() less the intercept.
+  std::vector<Matrix<T>> predict_parts(ConstView<T> X, const Execution& execution = {}) const;
 
   const Kernel& kernel() const { return kernel_; }
   const Map& map() const { return map_; }

@@ -22,6 +22,10 @@ class Random {
   std::uint64_t bits(std::uint64_t i, std::uint32_t j = 0) const;
   double uniform(std::uint64_t i, std::uint32_t j = 0) const;  // in [0, 1), 53 bits
   double normal(std::uint64_t i, std::uint32_t j = 0) const;   // N(0, 1), Box and Muller
+  double gamma(double shape, std::uint64_t i) const;           // Gamma(shape, rate 1), by rejection
+
+  // Another stream of the same seed, for instance for the k-th term of a sum of kernels. Streams up to 255 are purposes.
+  Random child(std::uint32_t k) const { return Random(seed_, stream_ + ((k + 1) << 8)); }
 
  private:
   std::uint64_t seed_;

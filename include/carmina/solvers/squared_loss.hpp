@@ -1,5 +1,6 @@
 // solvers/squared_loss.hpp -- squared loss with a ridge, an intercept, weights and coupled outputs: primal and dual.
 #pragma once
+#include <carmina/features/expansion.hpp>
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/solvers/moments.hpp>
 #include <carmina/solvers/shifted_systems.hpp>
@@ -44,5 +45,22 @@ LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const Squared
 // The same with K only as a product.
 LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& rows, const SquaredLossProblem& problem,
                              const CgOptions& options, const Execution& execution, SolveReport& report);
+
+// Kernels whose outputs do not come apart (SPEC 1c): theta has one column, expansion.dim_coef() rows. The coefficients
+// returned are E theta (features, p), to be used with the scalar map alone.
+LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
+                              const Execution& execution, SolveReport& report);
+template <ScalarMap M>
+LinearSolution solve_expanded_cg(const M& map, const Expansion& expansion, RowSource<typename M::Scalar>& rows,
+                                 Index rows_at_once, const Vector<double>& origin, double alpha, bool fit_intercept,
+                                 const CgOptions& options, const Execution& execution, SolveReport& report);
+
+// (K + alpha W^-1) c + 1 (x) b = y, the rows' coefficients summing to zero; K (n p, n p), row i p + a for output a of row i,
+// lower triangle, is overwritten. Coefficients are (n, p).
+LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double alpha, bool fit_intercept,
+                                 const Execution& execution, SolveReport& report);
+// The same with K only as a product with (n p, columns).
+LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha, bool fit_intercept,
+                                    const CgOptions& options, const Execution& execution, SolveReport& report);
 
 }  // namespace carmina

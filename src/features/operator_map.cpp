@@ -1,0 +1,216 @@
+// features/operator_map.cpp -- a row against a run of anchors: distances and slopes first, then what each term makes of them.
+#include <carmina/core/error.hpp>
+#include <carmina/features/operator_map.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+// Per anchor of a run: for a scalar coupling its value; for a differential one what K is made of,
+//   K_curl = -g' L^-2 - g'' (L^-2 delta)(L^-2 delta)ᵀ,  K_div = tr(K_curl) I - K_curl  (SPEC 1b, per-dimension scales).
+struct PairRun {
+  std::vector<double> value, first, second;
+};
+
+class TermEvaluator {
+ public:
+  TermEvaluator(const Term& term, Index d, Index p) : term_(term), d_(d), p_(p) {
+    const LengthScale& width = length_scale(term.scalar);
+    inverse_square_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / (width[j] * width[j]); });
+    inverse_ = inverse_square_.cwiseSqrt();
+    if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
+      differential_ = true;
+      curl_ = *kind == Differential::curl_free;
+    }
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A_ = matrix->A();
+  }
+
+  void run(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
+    std::visit(
+        [&](const auto& k) {
+          constexpr bool squared = std::remove_cvref_t<decltype(k)>::distance == Distance::squared;
+          pairs.value.resize(static_cast<std::size_t>(count));
+          for (Index i = 0; i < count; ++i) {
+            double sum = 0;
+            for (Index j = 0; j < d_; ++j) {
+              const double delta = (x[j] - Z(begin + i, j)) * inverse_[j];
+              sum += squared ? delta * delta : std::abs(delta);
+            }
+            pairs.value[static_cast<std::size_t>(i)] = sum;
+          }
+          if (differential_) {
+            pairs.first.resize(pairs.value.size());
+            pairs.second.resize(pairs.value.size());
+            for (std::size_t i = 0; i < pairs.value.size(); ++i) {
+              const Slopes slopes = k.slopes(pairs.value[i] / 2);
+              pairs.first[i] = slopes.first, pairs.second[i] = slopes.second;
+            }
+          } else {
+            k.of_distances(pairs.value.data(), count);
+          }
+        },
+        term_.scalar);
+  }
+
+  // block (p, p) += K(x, z), from pair i of a run.
+  void add_block(const double* x, const double* z, const PairRun& pairs, std::size_t i, double* block) const {
+    if (!differential_) {
+      const double k = term_.weight * pairs.value[i];
+      for (Index a = 0; a < p_; ++a) {
+        if (A_.size() == 0) {
+          block[a * p_ + a] += k;
+        } else {
+          for (Index b = 0; b < p_; ++b) block[a * p_ + b] += k * A_(a, b);
+        }
+      }
+      return;
+    }
+    const double first = -term_.weight * pairs.first[i], second = -term_.weight * pairs.second[i];
+    const double sign = curl_ ? 1 : -1;
+    double trace = 0;
+    for (Index a = 0; a < p_; ++a) {
+      const double ua = (x[a] - z[a]) * inverse_square_[a];
+      for (Index b = 0; b < p_; ++b) block[a * p_ + b] += sign * second * ua * (x[b] - z[b]) * inverse_square_[b];
+      block[a * p_ + a] += sign * first * inverse_square_[a];
+      trace += first * inverse_square_[a] + second * ua * ua;
+    }
+    for (Index a = 0; !curl_ && a < p_; ++a) block[a * p_ + a] += trace;
+  }
+
+  // out (p) += K(x, z) c in O(p) for differential and uncoupled terms.
+  void add_product(const double* x, const double* z, const double* c, const PairRun& pairs, std::size_t i, double* out) const {
+    if (!differential_) {
+      const double k = term_.weight * pairs.value[i];
+      if (A_.size() == 0) {
+        for (Index a = 0; a < p_; ++a) out[a] += k * c[a];
+      } else {
+        for (Index a = 0; a < p_; ++a) {
+          for (Index b = 0; b < p_; ++b) out[a] += k * A_(a, b) * c[b];
+        }
+      }
+      return;
+    }
+    const double first = -term_.weight * pairs.first[i], second = -term_.weight * pairs.second[i];
+    double dot = 0, trace = 0;
+    for (Index a = 0; a < p_; ++a) {
+      const double ua = (x[a] - z[a]) * inverse_square_[a];
+      dot += ua * c[a];
+      trace += first * inverse_square_[a] + second * ua * ua;
+    }
+    for (Index a = 0; a < p_; ++a) {
+      const double curl = first * inverse_square_[a] * c[a] + second * dot * (x[a] - z[a]) * inverse_square_[a];
+      out[a] += curl_ ? curl : trace * c[a] - curl;
+    }
+  }
+
+ private:
+  const Term& term_;
+  Index d_, p_;
+  Vector<double> inverse_, inverse_square_;
+  bool differential_ = false, curl_ = false;
+  Matrix<double> A_;
+};
+
+std::vector<TermEvaluator> evaluators(const Kernel& kernel, Index d, Index p) {
+  std::vector<TermEvaluator> out;
+  for (const Term& term : kernel.terms()) out.emplace_back(term, d, p);
+  return out;
+}
+
+constexpr Index run_length = 256, rows_per_task = 16;
+
+template <Real T>
+Matrix<double> transformed(const InputTransform& transform, ConstView<T> X) {
+  Matrix<T> out(X.rows(), X.cols());
+  transform.apply(X.data(), X.outerStride(), X.rows(), X.cols(), out.data());
+  return out.template cast<double>();
+}
+
+// visit(row, evaluator, pairs, begin, count) for every row, term and run of the anchors [0, limit(row)).
+template <class Limit, class Visit>
+void for_runs(const Matrix<double>& X, const Matrix<double>& Z, const std::vector<TermEvaluator>& terms,
+              const Execution& execution, Limit limit, Visit visit) {
+  const Index tasks = (X.rows() + rows_per_task - 1) / rows_per_task;
+  parallel_for(tasks, execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    PairRun pairs;
+    for (Index i = task * rows_per_task; i < std::min(X.rows(), (task + 1) * rows_per_task); ++i) {
+      for (const TermEvaluator& term : terms) {
+        for (Index begin = 0; begin < limit(i); begin += run_length) {
+          const Index count = std::min(run_length, limit(i) - begin);
+          term.run(X.row(i).data(), Z, begin, count, pairs);
+          visit(i, term, pairs, begin, count);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <Real T>
+OperatorMap<T>::OperatorMap(Kernel kernel, Matrix<T> anchors, Index dim_out, InputTransform transform)
+    : kernel_(std::move(kernel)), anchors_(std::move(anchors)), dim_out_(dim_out), transform_(std::move(transform)) {
+  require(anchors_.rows() > 0 && anchors_.cols() > 0, "OperatorMap: anchors are empty ({} x {})", anchors_.rows(),
+          anchors_.cols());
+  kernel_.check_dimensions(anchors_.cols(), dim_out);
+  points_ = transformed<T>(transform_, anchors_);
+}
+
+template <Real T>
+void OperatorMap<T>::apply(ConstView<T> X, ConstView<T> C, View<T> out, const Execution& execution) const {
+  require(X.cols() == dim_in(), "the map takes inputs of {} columns, found {}", dim_in(), X.cols());
+  const Matrix<double> points = transformed<T>(transform_, X), coefficients = C.template cast<double>();
+  Matrix<double> sums = Matrix<double>::Zero(X.rows(), dim_out_);
+  for_runs(
+      points, points_, evaluators(kernel_, dim_in(), dim_out_), execution, [&](Index) { return points_.rows(); },
+      [&](Index i, const TermEvaluator& term, const PairRun& pairs, Index begin, Index count) {
+        for (Index j = 0; j < count; ++j) {
+          term.add_product(points.row(i).data(), points_.row(begin + j).data(), coefficients.row(begin + j).data(), pairs,
+                           static_cast<std::size_t>(j), sums.row(i).data());
+        }
+      });
+  out = sums.template cast<T>();
+}
+
+template <Real T>
+Matrix<double> OperatorMap<T>::gram(const Execution& execution) const {
+  const Index n = points_.rows(), p = dim_out_;
+  Matrix<double> K = Matrix<double>::Zero(n * p, n * p);
+  for_runs(
+      points_, points_, evaluators(kernel_, dim_in(), p), execution, [](Index i) { return i + 1; },
+      [&](Index i, const TermEvaluator& term, const PairRun& pairs, Index begin, Index count) {
+        Vector<double> block(p * p);
+        for (Index j = 0; j < count; ++j) {
+          block.setZero();
+          term.add_block(points_.row(i).data(), points_.row(begin + j).data(), pairs, static_cast<std::size_t>(j),
+                         block.data());
+          for (Index a = 0; a < p; ++a) {
+            for (Index b = 0; b < p; ++b) K(i * p + a, (begin + j) * p + b) += block[a * p + b];
+          }
+        }
+      });
+  return K;
+}
+
+template <Real T>
+void OperatorMap<T>::blocks(ConstView<T> X, double* out, const Execution& execution) const {
+  const Index m = points_.rows(), p = dim_out_;
+  const Matrix<double> points = transformed<T>(transform_, X);
+  std::fill(out, out + X.rows() * m * p * p, 0.0);
+  for_runs(
+      points, points_, evaluators(kernel_, dim_in(), p), execution, [&](Index) { return m; },
+      [&](Index i, const TermEvaluator& term, const PairRun& pairs, Index begin, Index count) {
+        for (Index j = 0; j < count; ++j) {
+          term.add_block(points.row(i).data(), points_.row(begin + j).data(), pairs, static_cast<std::size_t>(j),
+                         out + ((i * m) + begin + j) * p * p);
+        }
+      });
+}
+
+template class OperatorMap<float>;
+template class OperatorMap<double>;
+
+}  // namespace carmina
