@@ -61,6 +61,7 @@ clean: ## Remove what was built (.venv stays)
 
 deps-bench: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh libbenchmark-dev
+	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement benchmarks/versus/requirements.txt
 
 deps-lint: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh clang-tidy-19=clang-tidy-19

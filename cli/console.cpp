@@ -22,8 +22,9 @@ extern "C" void remember_signal(int number) { signal_number = number; }
 void catch_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action{};
-    // A signal that was to be ignored (nohup) stays ignored.
-    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    // What nohup had ignored stays ignored.
+    if (number == SIGHUP && ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      continue;
     action = {};
     action.sa_handler = remember_signal;
     action.sa_flags = SA_RESTART;
@@ -39,8 +40,9 @@ void flush_output() {
 }
 
 std::string format_seconds(double seconds) {
+  if (seconds < 0.1) return fmt::format("{:.2g} ms", 1000 * seconds);
   if (seconds < 10) return fmt::format("{:.2g} s", seconds);
-  const auto whole = static_cast<long long>(std::min(seconds, 1e15) + 0.5);
+  const auto whole = std::llround(std::min(seconds, 1e15));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
@@ -60,22 +62,22 @@ std::string describe(const Progress& at, double rows_per_second) {
   return text;
 }
 
-ProgressLine::ProgressLine() : on_(::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine() : on_(::isatty(STDERR_FILENO) == 1), last_(Clock::now()) {}
 
 void ProgressLine::show(const Progress& at) {
   if (!on_) return;
   const auto now = Clock::now();
-  // A pass that begins again counts from its beginning. What was done before the first call has no time.
-  if (at.phase != phase_ || at.done < last_) {
+  // A phase, or a pass that begins again, began when the one before it was last heard of.
+  if (at.phase != phase_ || at.done < last_done_) {
     phase_ = at.phase;
-    phase_began_ = now;
-    began_at_ = at.done;
+    phase_began_ = last_;
   }
-  last_ = at.done;
+  last_done_ = at.done;
+  last_ = now;
   if (now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
   const std::chrono::duration<double> spent = now - phase_began_;
-  const double rate = spent.count() > 0 ? static_cast<double>(at.done - began_at_) / spent.count() : 0;
+  const double rate = spent.count() > 0 ? static_cast<double>(at.done) / spent.count() : 0;
   std::string line = fmt::format("{}: {}", at.phase, describe(at, rate));
   const std::size_t length = line.size();
   line.resize(std::max(length, width_), ' ');

@@ -30,13 +30,13 @@ class ProgressLine {
 
   bool on_;
   std::string phase_;
-  Index began_at_ = 0, last_ = 0;  // rows done when the phase was first seen, and when it was last seen
-  Clock::time_point phase_began_, drawn_;
-  std::size_t width_ = 0;  // of what stands on the terminal
+  Index last_done_ = 0;
+  Clock::time_point last_, phase_began_, drawn_;  // last_: of the last call
+  std::size_t width_ = 0;                         // of what stands on the terminal
 };
 
 // "120000 of 200000 rows, 54000 rows/s, 2 s left"; a rate of 0 is not known yet.
 std::string describe(const Progress& at, double rows_per_second);
-std::string format_seconds(double seconds);  // "0.42 s", "3 min 20 s", "2 h 5 min"
+std::string format_seconds(double seconds);  // "31 ms", "0.42 s", "3 min 20 s", "2 h 5 min"
 
 }  // namespace carmina::cli

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -29,12 +30,15 @@ void print_table(const Evaluation& result) {
   for (const Score& score : result.targets) width = std::max(width, score.target.size());
   fmt::print("{:<{}} {:>12} {:>12} {:>12} {:>12}\n", "target", width, "RMSE", "RRMSE", "R²", "loss");
   const auto line = [&](const Score& score) {
-    fmt::print("{:<{}} {:>12.6g} {:>12.6g} {:>12.6g} {:>12.6g}\n", score.target, width, score.rmse,
-               score.rrmse, score.r2, score.loss);
+    fmt::print("{:<{}}", score.target, width);
+    for (const double value : {score.rmse, score.rrmse, score.r2, score.loss}) {
+      fmt::print(" {:>12}", std::isnan(value) ? "nan" : fmt::format("{:.6g}", value));  // never "-nan"
+    }
+    fmt::print("\n");
   };
   for (const Score& score : result.targets) line(score);
   line(result.average);
-  fmt::print("{} rows; the average's loss is the sum over targets\n", result.rows);
+  fmt::print("{}; the average's loss is the sum over targets\n", counted(result.rows, "row"));
 }
 
 struct EvaluateCommand {
@@ -44,6 +48,7 @@ struct EvaluateCommand {
   Resources resources;
 
   void run() const {
+    targets.check(false);
     ProgressLine line;
     const Execution execution = resources.execution(line);
     const Evaluation result = std::visit([&](const auto& machine) { return evaluate(machine, execution); },
@@ -88,7 +93,7 @@ void add_evaluate(CLI::App& program) {
   auto it = std::make_shared<EvaluateCommand>();
   command->add_option("MODEL", it->model, "A model file")->required()->type_name("FILE");
   command->add_option("DATA", it->data, "The table, with the targets in it")->required()->type_name("FILE");
-  it->targets.add(*command, false, "; unless given: the model's targets by name, else the last columns");
+  it->targets.add(*command, " [the model's, else the last]");
   command->add_flag("--json", it->json, "Print JSON");
   it->resources.add_threads(*command);
   command->callback([it] { it->run(); });

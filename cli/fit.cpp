@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "columns.hpp"
 #include "commands.hpp"
@@ -86,18 +85,8 @@ void FitCommand::read_output_matrix(Index n_targets) {
   }
 }
 
-// Names go into the model as JSON, which is UTF-8: found out now, not when all the work is done.
-void check_names(const std::vector<Column>& columns, const std::string& path) {
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    try {
-      static_cast<void>(nlohmann::json(columns[j].name).dump());
-    } catch (const nlohmann::json::exception&) {
-      fail("{}: the name of column {} is not UTF-8 text", path, j + 1);
-    }
-  }
-}
-
 void FitCommand::run() {
+  targets.check(true);
   ProgressLine line;
   fit.execution = resources.execution(line);
   check_words();
@@ -108,16 +97,13 @@ void FitCommand::run() {
 
   auto reader = open_table(data);
   const auto& columns = reader->columns();
-  check_names(columns, data);
   std::unique_ptr<TableReader> target_reader;
   ColumnRoles roles;
   if (targets.file.empty()) {
-    require(!targets.columns.empty(), "--targets is empty");
     roles = choose_columns(columns, targets.columns, data);
     fit.target_names = names_of(columns, roles.targets);
   } else {
     target_reader = open_table(targets.file);
-    check_names(target_reader->columns(), targets.file);
     roles = all_inputs(columns);
     for (const Column& column : target_reader->columns()) fit.target_names.push_back(column.name);
   }
@@ -144,8 +130,9 @@ void FitCommand::fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<T
   const FitRecord& record = machine.record();
   const ScalarKernel scalar = scalar_part(machine.kernel());
   fmt::print(
-      "{} rows, {} inputs, {} targets; {} kernel of width {:.6g}, {}; {} solver, {}\n", record.rows,
-      machine.dim_in(), machine.dim_out(), kernel_name(scalar), carmina::length_scale(scalar)[0],
+      "{}, {}, {}; {} kernel of width {:.6g}, {}; {} solver, {}\n", counted(record.rows, "row"),
+      counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_name(scalar),
+      carmina::length_scale(scalar)[0],
       record.approximation == "exact" ? "exact" : fmt::format("{} Fourier features", record.n_components),
       record.report.solver, format_seconds(spent.count()));
   fmt::print("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
@@ -161,35 +148,32 @@ void add_fit(CLI::App& program) {
       "Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000");
   auto it = std::make_shared<FitCommand>();
   command->add_option("DATA", it->data, "The table, a row for each sample")->required()->type_name("FILE");
-  it->targets.add(*command, true);
+  it->targets.add(*command);
   command->add_option("--model", it->model, "The model file to write")->required()->type_name("FILE");
-  const auto word = [&](const char* name, std::string& value, const char* help, const char* words) {
-    return command->add_option(name, value, help)->type_name(words)->capture_default_str();
+  // Help ends with the default in brackets.
+  const auto option = [&](const char* name, auto& value, const char* kind, const char* help) {
+    return command->add_option(name, value, fmt::format("{} [{}]", help, value))->type_name(kind);
   };
-  word("--kernel", it->kernel, "The scalar kernel", "gaussian");
-  command->add_option("--operator", it->coupling, "How targets are coupled: each on its own, or by a matrix")
-      ->type_name("none|decomposable")
-      ->default_str("none");
+  option("--kernel", it->kernel, "gaussian", "The scalar kernel");
+  command->add_option("--operator", it->coupling, "Targets each on their own, or coupled by a matrix [none]")
+      ->type_name("none|decomposable");
   command
       ->add_option("--output-matrix", it->matrix,
-                   "The matrix of a decomposable kernel: a table, or one of these words")
+                   "The matrix of a decomposable kernel: a table or a word [identity]")
       ->type_name("FILE|identity|covariance");
-  word("--length-scale", it->length_scale, "Width of the kernel; median: the median distance between rows",
-       "median|NUMBER")
+  option("--length-scale", it->length_scale, "median|NUMBER",
+         "Width of the kernel; median: of distances between rows")
       ->check(looks_like_number("median"));
-  word("--approximation", it->fit.approximation, "Random Fourier features, or the kernel itself",
-       "fourier|exact");
-  const auto number = [&](const char* name, auto& value, const char* help, const char* kind) {
-    command->add_option(name, value, help)->type_name(kind)->capture_default_str();
-  };
-  number("--components", it->fit.n_components, "Number of Fourier features, even", "N");
-  word("--loss", it->loss, "What a residual costs", "squared");
-  number("--alpha", it->fit.alpha, "Weight of the penalty", "NUMBER");
-  word("--seed", it->seed, "Seed of the random features", "N")->check(looks_like_integer());
-  word("--solver", it->fit.solver, "direct: factorise a matrix; cg: iterate, in less memory",
-       "auto|direct|cg");
-  number("--max-iter", it->fit.max_iter, "Most iterations of cg", "N");
-  number("--tol", it->fit.tol, "Relative residual at which cg stops", "NUMBER");
+  option("--approximation", it->fit.approximation, "fourier|exact",
+         "Random Fourier features, or the kernel itself");
+  option("--components", it->fit.n_components, "N", "Number of Fourier features, even");
+  option("--loss", it->loss, "squared", "What a residual costs");
+  option("--alpha", it->fit.alpha, "NUMBER", "Weight of the penalty");
+  option("--seed", it->seed, "N", "Seed of the random features")->check(looks_like_integer());
+  option("--solver", it->fit.solver, "auto|direct|cg",
+         "direct: factorise a matrix; cg: iterate, in less memory");
+  option("--max-iter", it->fit.max_iter, "N", "Most iterations of cg");
+  option("--tol", it->fit.tol, "NUMBER", "Relative residual at which cg stops");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
   command->add_flag("--float32", it->float32, "Compute in single precision");

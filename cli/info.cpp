@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "console.hpp"
+#include "options.hpp"
 
 namespace carmina::cli {
 
@@ -89,14 +90,13 @@ void print_text(const Json& about) {
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
   line("inputs are", fmt::format("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
                                  fit["fill_missing"] ? "filled with the training mean" : "refused"));
-  line("fitted to", fmt::format("{} rows, squared loss, alpha {:.6g}, seed {}, {}", fit["rows"].get<Index>(),
-                                fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
-                                fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
-  line("solver",
-       fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
-                   fit["iterations"] == 1 ? "1 iteration"
-                                          : fmt::format("{} iterations", fit["iterations"].get<Index>()),
-                   fit["residual"].get<double>(), fit["converged"] ? "" : ", not converged"));
+  line("fitted to",
+       fmt::format("{}, squared loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
+                   fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
+                   fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
+  line("solver", fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
+                             counted(fit["iterations"].get<Index>(), "iteration"),
+                             fit["residual"].get<double>(), fit["converged"] ? "" : ", not converged"));
   if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {

@@ -45,6 +45,8 @@ int run(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error, std::cout, std::cerr);
+    const bool unknown = argc > 1 && argv[1][0] != '-' && program.get_subcommands().empty();
+    if (unknown) return report(2, fmt::format("there is no command '{}'; see 'carmina --help'", argv[1]));
     return report(2, fmt::format("{}; see '{} --help'", error.what(), called(program)));
   }
   cli::flush_output();

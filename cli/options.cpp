@@ -58,14 +58,13 @@ CLI::Validator looks_like_integer() {
 }
 
 void Resources::add_threads(CLI::App& command) {
-  command.add_option("--threads", threads, "Threads to use (default: all)")->type_name("N");
+  command.add_option("--threads", threads, "Threads to use [all]")->type_name("N");
 }
 
 void Resources::add_memory(CLI::App& command) {
-  command.add_option("--memory", memory, "Memory to stay under, such as 500M or 4G")
+  command.add_option("--memory", memory, fmt::format("Memory to stay under [{}]", memory))
       ->type_name("SIZE")
-      ->check(looks_like_size())
-      ->capture_default_str();
+      ->check(looks_like_size());
 }
 
 Execution Resources::execution(ProgressLine& line) const {
@@ -84,15 +83,22 @@ Execution Resources::execution(ProgressLine& line) const {
   return execution;
 }
 
-void Targets::add(CLI::App& command, bool required, const std::string& otherwise) {
-  auto* group = command.add_option_group("targets", "What is predicted" + otherwise);
-  group
-      ->add_option("--targets", columns,
-                   "Columns of DATA: names, separated by commas, or a count: the last COUNT ones")
+void Targets::add(CLI::App& command, const std::string& otherwise) {
+  command
+      .add_option("--targets", columns,
+                  "Columns of DATA: names separated by commas, or a count: the last ones" + otherwise)
       ->type_name("NAMES|COUNT");
-  group->add_option("--target-file", file, "A file of targets alone, a row for each row of DATA")
+  command.add_option("--target-file", file, "Instead: a file of targets alone, a row for each of DATA")
       ->type_name("FILE");
-  group->require_option(required ? 1 : 0, 1);
+}
+
+void Targets::check(bool required) const {
+  if (!columns.empty() && !file.empty()) throw CLI::ExcludesError("--targets", "--target-file");
+  if (required && columns.empty() && file.empty()) throw CLI::RequiredError("--targets or --target-file");
+}
+
+std::string counted(Index count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 void check_output(const std::string& path, const std::vector<std::string>& inputs) {

@@ -26,8 +26,12 @@ struct Resources {
 struct Targets {
   std::string columns, file;
 
-  void add(CLI::App& command, bool required, const std::string& otherwise = "");
+  void add(CLI::App& command, const std::string& otherwise = "");
+  void check(bool required) const;  // a parsing error (exit 2) for both, or for none where one is required
 };
+
+// "1 row", "2 rows"
+std::string counted(Index count, const std::string& what);
 
 // Before any work: `path` can be written and is none of `inputs`. Leaves what is there as it is.
 void check_output(const std::string& path, const std::vector<std::string>& inputs);

@@ -16,4 +16,5 @@
 #include <carmina/kernels/outputs.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/median_heuristic.hpp>
 #include <carmina/random/philox.hpp>

@@ -1,0 +1,27 @@
+"""Kernel machines with one or many outputs, at scale.
+
+>>> from carmina import KernelRegressor, datasets
+>>> data = datasets.friedman(500, outputs=2, random_state=0)
+>>> model = KernelRegressor(n_components=200, alpha=0.1, random_state=0).fit(data.X, data.Y)
+>>> model.predict(data.X).shape
+(500, 2)
+"""
+
+from carmina import datasets, kernels, metrics, outputs, plot
+from carmina._core import __version__
+from carmina._features import FourierFeatures
+from carmina._files import load
+from carmina._regressor import KernelRegressor, SolveReport
+
+__all__ = [
+    "FourierFeatures",
+    "KernelRegressor",
+    "SolveReport",
+    "__version__",
+    "datasets",
+    "kernels",
+    "load",
+    "metrics",
+    "outputs",
+    "plot",
+]

@@ -146,10 +146,11 @@ Decomposable(scalar=Gaussian(length_scale=1.0), A=[[1.0, 0.5], [0.5, 1.0]])
       .def_prop_ro(
           "scalar", [](const Decomposable& k) { return k.scalar; }, "The scalar kernel k.")
       .def_prop_ro(
-          "A", [](const Decomposable& k) { return to_numpy(Matrix<double>(k.A)); },
+          "A", [](const Decomposable& k) { return to_numpy(Matrix<double>(k.A)); }, nb::rv_policy::move,
           "The output matrix, a copy.")
       .def_prop_ro(
           "root", [](const Decomposable& k) { return to_numpy(factor_output_matrix(k.A).root()); },
+          nb::rv_policy::move,
           "B (p, rank) with A = B Bᵀ: the eigenvectors of A that count, times the roots of their "
           "eigenvalues.")
       .def_prop_ro("n_outputs", [](const Decomposable& k) { return k.A.rows(); }, "p, the order of A.");
@@ -160,6 +161,11 @@ Decomposable(scalar=Gaussian(length_scale=1.0), A=[[1.0, 0.5], [0.5, 1.0]])
     return parameters;
   });
   def_call(decomposable);
+
+  m.def(
+      "make_kernel",
+      [](const std::string& name, double length_scale) { return make_scalar_kernel(name, length_scale); },
+      nb::arg("name"), nb::arg("length_scale"), "The scalar kernel of that name.");
 }
 
 }  // namespace carmina::python

@@ -22,7 +22,8 @@ void as_value(nb::class_<K>& type, Parameters parameters) {
              return text + ")";
            })
       .def(
-          "__eq__", [](const K& self, const K& other) { return self == other; }, nb::is_operator())
+          "__eq__", [](const K& self, const K& other) { return self == other; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](nb::handle self) { return nb::hash(nb::repr(self)); })
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::tuple(self.attr("_parameters").attr("values")()));

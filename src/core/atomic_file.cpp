@@ -5,6 +5,7 @@
 #include <carmina/core/atomic_file.hpp>
 #include <carmina/core/error.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <system_error>

@@ -2,6 +2,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,13 @@ extern "C" int omp_get_max_threads(void);
 
 namespace carmina {
 namespace {
+
+// The OpenMP runtime waits for ever for threads that a fork has left behind: in a forked child BLAS runs on one thread.
+bool forked = false;
+[[maybe_unused]] const int watching_forks = pthread_atfork(nullptr, nullptr, [] {
+  forked = true;
+  omp_set_num_threads(1);
+});
 
 int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -134,7 +142,7 @@ void parallel_for(Index tasks, int threads, const std::function<void(Index, int)
   pool().run(tasks, threads, body);
 }
 
-BlasThreads::BlasThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+BlasThreads::BlasThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(forked ? 1 : threads); }
 BlasThreads::~BlasThreads() { omp_set_num_threads(before_); }
 
 std::string format_bytes(double bytes) {

@@ -1,14 +1,15 @@
-// tests/outside/main.cpp -- uses the installed library as a stranger would.
-#include <carmina/core/error.hpp>
-#include <carmina/core/execution.hpp>
-#include <carmina/models/model_file.hpp>
+// tests/outside/main.cpp -- uses the installed library as a stranger would: a fit, a file, a prediction.
+#include <carmina/carmina.hpp>
 #include <cstdio>
 
 int main() {
-  carmina::ModelFile file;
-  file.texts["note"] = "from outside";
-  file.put<double>("identity", carmina::Matrix<double>::Identity(3, 3));
-  const auto back = carmina::decode_model(carmina::encode_model(file), "memory");
-  carmina::require(back.get<double>("identity").isIdentity(0), "the matrix changed on its way");
-  std::printf("%s: %s\n", back.text("note").c_str(), carmina::format_bytes(1.5e9).c_str());
+  const auto data = carmina::friedman(500, {.seed = 1});
+  carmina::FitOptions options;
+  options.n_components = 200;
+  const auto model = carmina::KernelMachine<double>::fit(data.X, data.Y, options);
+  model.save("outside.carmina");
+  const auto loaded = std::get<carmina::KernelMachine<double>>(carmina::load_kernel_machine("outside.carmina"));
+  carmina::require(loaded.predict(data.X) == model.predict(data.X), "the model changed on its way through a file");
+  carmina::MemoryRows<double> rows(data.X, data.Y);
+  std::printf("R2 of a fit from outside: %.3f\n", carmina::evaluate_machine(model, rows).average.r2);
 }

@@ -14,8 +14,8 @@ struct Dataset {
 };
 
 enum class FriedmanFunction {
-  interaction,  // [Friedman1991, Eq. (61)]  10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5
-  additive,     // [Friedman1991, Eq. (56)], [ElAhmad2023, Sec. 4.1]
+  interaction,  // [Friedman1991]  10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5
+  additive,     // [Friedman1991], as in [ElAhmad2023, Sec. 4.1]
                 //                           0.1 exp(4 x1) + 4 / (1 + exp(-20 (x2 - 1/2))) + 3 x3 + 2 x4 + x5
 };
 

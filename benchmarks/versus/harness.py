@@ -1,0 +1,123 @@
+"""What the comparisons share: measuring a child, describing the machine, writing tables and JSON."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def environment(threads: int) -> dict[str, str]:
+    """Every BLAS and OpenMP runtime in a child takes the same number of threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+    return os.environ | dict.fromkeys(names, str(threads))
+
+
+def contend(spec: dict) -> dict:
+    """Runs contender.py on a specification and returns what it measured."""
+    command = [sys.executable, str(HERE / "contender.py"), json.dumps(spec)]
+    child = subprocess.run(command, env=environment(spec["threads"]), stdout=subprocess.PIPE, text=True)
+    if child.returncode != 0:
+        sys.exit(f"{spec['contender']} failed with exit status {child.returncode}")
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def contend_in_turns(specs: list[dict], repeats: int) -> list[dict]:
+    """Each specification in a fresh process, all of them in turn, `repeats` times with other seeds.
+
+    Seconds and errors are medians over the repeats, memory is the largest seen.
+    """
+    runs: list[list[dict]] = [[] for _ in specs]
+    for repeat in range(repeats):
+        for spec, seen in zip(specs, runs):
+            seen.append(contend(spec | {"seed": repeat}))
+            fit = seen[-1]["fit_seconds"]
+            print(f"  {spec['contender']:20} n = {spec['n']:<8} fit {fit:8.2f} s", flush=True)
+    results = []
+    for spec, seen in zip(specs, runs):
+        summary = {}
+        for key in ("fit_seconds", "predict_seconds", "test_rmse", "peak_bytes", "loaded_bytes"):
+            choose = max if key.endswith("bytes") else statistics.median
+            summary[key] = choose(run[key] for run in seen)
+        results.append(spec | summary | {"runs": seen})
+    return results
+
+
+def run_program(command: list[str], threads: int) -> dict:
+    """Seconds and peak memory of a program. Linux counts a child's peak from its parent's size at the start:
+    whoever calls this stays small."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, env=environment(threads))
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit status {child.returncode}")
+    return {"seconds": seconds, "peak_bytes": usage.ru_maxrss * 1024}
+
+
+def machine(threads: int) -> dict:
+    cpu = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+            break
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    versions = {name: metadata.version(name) for name in ("carmina", "numpy", "scikit-learn", "scipy")}
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "memory_bytes": memory,
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "versions": versions,
+        "commit": commit(),
+        "date": time.strftime("%Y-%m-%d"),
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def commit() -> str:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
+    changed = "" if not git("status", "--porcelain") else ", with changes"
+    return (git("rev-parse", "--short", "HEAD") or "none") + changed
+
+
+def caption(seen: dict) -> str:
+    """One line under a table that says where its figures come from."""
+    versions = ", ".join(f"{name} {version}" for name, version in seen["versions"].items())
+    return (
+        f"{seen['cpu']}, {seen['cores']} cores, {gigabytes(seen['memory_bytes'])} of memory; "
+        f"{seen['threads']} threads; "
+        f"Python {seen['python']}, {versions}; commit {seen['commit']}; {seen['date']}; "
+        f"load average before the run {seen['load_before']:.1f}."
+    )
+
+
+def gigabytes(count: float) -> str:
+    return f"{count / 1e9:.2f} GB"
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table whose first column is text and the others numbers."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def write(out: Path, name: str, result: dict, table: str) -> None:
+    """NAME.json with everything, NAME.md with the table; the table also on the screen."""
+    out.mkdir(parents=True, exist_ok=True)
+    text = f"{table}\n{caption(result['machine'])}\n"
+    (out / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    (out / f"{name}.md").write_text(text)
+    print(f"\n{text}\nwrote {out / name}.json and .md", flush=True)

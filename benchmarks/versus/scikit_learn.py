@@ -1,0 +1,95 @@
+"""Whole fits beside scikit-learn: RBFSampler + Ridge and Fourier features, KernelRidge and the exact machine.
+
+Same rows, held-out rows, γ, α, precision and number of threads; each fit in a process of its own.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+import friedman
+import harness
+
+
+def compare(name: str, pairs: list[list[dict]], repeats: int, threads: int, out: Path) -> None:
+    """Each pair is scikit-learn's specification and ours; a table row for each, then one of ratios."""
+    machine = harness.machine(threads)
+    header = ["", "rows", "fit, s", "predict, s", "peak memory", "of it before the fit", "test RMSE"]
+    rows, results = [], []
+    for pair in pairs:
+        theirs, ours = harness.contend_in_turns(pair, repeats)
+        results += [theirs, ours]
+        rows += [row(theirs), row(ours), ratios(theirs, ours)]
+    harness.write(out, name, {"machine": machine, "results": results}, harness.markdown(header, rows))
+
+
+def row(result: dict) -> list[str]:
+    return [
+        result["contender"],
+        f"{result['n']:,}",
+        f"{result['fit_seconds']:.2f}",
+        f"{result['predict_seconds']:.3f}",
+        harness.gigabytes(result["peak_bytes"]),
+        harness.gigabytes(result["loaded_bytes"]),
+        f"{result['test_rmse']:.5g}",
+    ]
+
+
+def ratios(theirs: dict, ours: dict) -> list[str]:
+    def ratio(key: str) -> float:
+        return ours[key] / theirs[key]
+
+    return [
+        "*ratio*",
+        "",
+        f"{1 / ratio('fit_seconds'):.2f} times faster",
+        f"{1 / ratio('predict_seconds'):.2f} times faster",
+        f"{ratio('peak_bytes'):.3f} of it",
+        "",
+        f"{ratio('test_rmse'):.4f} of it",
+    ]
+
+
+def pair(names: tuple[str, str], **spec) -> list[dict]:
+    shared = {"gamma": friedman.gamma(spec["d"]), "alpha": 1.0, **spec}
+    return [shared | {"contender": name} for name in names]
+
+
+def fourier(args: argparse.Namespace) -> None:
+    sizes = {"n": 200_000, "d": 16, "p": 4, "components": 2048, "n_test": 20_000}
+    if args.quick:
+        sizes |= {"n": 5_000, "components": 256, "n_test": 1_000}
+    asked = {key: getattr(args, key) for key in ("n", "d", "p", "components")}
+    sizes |= {key: value for key, value in asked.items() if value}
+    spec = pair(("RBFSampler + Ridge", "Carmina, Fourier"), dtype="float32", threads=args.threads, **sizes)
+    compare("fourier", [spec], args.repeats, args.threads, args.out)
+
+
+def exact(args: argparse.Namespace) -> None:
+    sizes = {"d": args.d or 16, "p": args.p or 4, "n_test": 1_000 if args.quick else 5_000, "components": 0}
+    counts = [args.n] if args.n else [500, 1000] if args.quick else [2_000, 5_000, 10_000]
+    names = ("KernelRidge", "Carmina, exact")
+    pairs = [pair(names, n=n, dtype="float64", threads=args.threads, **sizes) for n in counts]
+    compare("exact", pairs, args.repeats, args.threads, args.out)
+
+
+COMPARISONS = {"fourier": fourier, "exact": exact}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("comparison", choices=COMPARISONS)
+    parser.add_argument("--out", type=Path, default=Path("bench-output"))
+    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--n", type=int, help="training rows")
+    parser.add_argument("--d", type=int, help="inputs")
+    parser.add_argument("--p", type=int, help="outputs")
+    parser.add_argument("--components", type=int)
+    args = parser.parse_args()
+    COMPARISONS[args.comparison](args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Feature maps as scikit-learn transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from carmina import _core, kernels
+from carmina._validation import component_count, kernel_or_name, length_scale_of, one_of, seed_of
+
+
+class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Random Fourier features, whose products estimate a kernel.
+
+    φ(x) = D^(−1/2) [cos⟨x, ω₁⟩, ..., cos⟨x, ω_D⟩, sin⟨x, ω₁⟩, ..., sin⟨x, ω_D⟩], the ω_j drawn from the
+    kernel's spectral measure. A `KernelRegressor` with the same `random_state`, kernel and training inputs
+    uses exactly these.
+
+    Parameters
+    ----------
+    kernel : str or kernel, default="gaussian"
+        A name, with `gamma`, or a value from `carmina.kernels`.
+    n_components : int, default=1000
+        Columns of the scalar map: 2D, a cosine and a sine for each frequency. Even; 1 is taken as 2, with a
+        warning.
+    gamma : "median" or float, default="median"
+        γ = 1/(2ℓ²) of a kernel given by name; "median": ℓ is the median distance between the rows of X.
+    sampling : "iid", default="iid"
+        How frequencies are drawn.
+    random_state : int, generator or None, default=None
+        An integer is the seed itself; None or a generator is asked for one.
+
+    Attributes
+    ----------
+    kernel_ : kernel
+        The kernel, its width resolved.
+    frequencies_ : ndarray of shape (n_components / 2, n_features_in_)
+        The ω_j, in the precision of X.
+    output_root_ : ndarray of shape (p, rank) or None
+        B with A = B Bᵀ of a decomposable kernel.
+    n_features_in_ : int
+        Columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from carmina import FourierFeatures
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> features = FourierFeatures(n_components=4000, random_state=0).fit(X)
+    >>> features.transform(X).shape
+    (100, 4000)
+    >>> bool(abs(features.approximate_kernel(X) - features.kernel_(X)).max() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | kernels.Kernel = "gaussian",
+        n_components: int = 1000,
+        gamma: float | str = "median",
+        sampling: str = "iid",
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.gamma = gamma
+        self.sampling = sampling
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> FourierFeatures:
+        """Draw the frequencies; X gives the number of columns and, for `gamma="median"`, the width."""
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        one_of("sampling", self.sampling, ["iid"])
+        kernel = kernel_or_name(self.kernel)
+        if isinstance(kernel, str):
+            length_scale = length_scale_of(self.gamma)
+            kernel = _core.make_kernel(
+                kernel, _core.median_heuristic(X) if length_scale is None else length_scale
+            )
+        self.kernel_ = kernel
+        self.frequencies_ = _core.sample_frequencies(
+            kernel,
+            dim_in=X.shape[1],
+            n_components=component_count(self.n_components),
+            seed=seed_of(self.random_state),
+            dtype=X.dtype.name,
+        )
+        self.output_root_ = kernel.root.astype(X.dtype) if isinstance(kernel, kernels.Decomposable) else None
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Features of the rows of X.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components), or (n, p, n_components × rank) for a decomposable kernel
+            The latter is φ(x) ⊗ B: entry [i, a, j·rank + r] is φ_j(x_i) B[a, r], so that the product of the
+            last axes at [i, a] and [i', b] estimates K(x_i, x_i')[a, b].
+        """
+        phi = self._scalar_features(X)
+        if self.output_root_ is None:
+            return phi
+        outer = phi[:, None, :, None] * self.output_root_[None, :, None, :]
+        return outer.reshape(len(phi), len(self.output_root_), -1)
+
+    def approximate_kernel(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray:
+        """The estimate of `kernel_(X, Z)`, in its shape; Z is X again when it is None."""
+        phi = self._scalar_features(X)
+        values = phi @ (phi if Z is None else self._scalar_features(Z)).T
+        if self.output_root_ is None:
+            return values
+        return np.multiply.outer(values, self.output_root_ @ self.output_root_.T)
+
+    def _scalar_features(self, X: ArrayLike) -> NDArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=self.frequencies_.dtype)
+        return _core.fourier_features(self.frequencies_, X)
+
+    @property
+    def _n_features_out(self) -> int:
+        rank = 1 if self.output_root_ is None else self.output_root_.shape[1]
+        return 2 * len(self.frequencies_) * rank
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

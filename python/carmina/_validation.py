@@ -1,0 +1,99 @@
+"""Checks of what users pass in: one clear sentence each, saying what was expected and what was found."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from carmina import _core, kernels
+
+
+def integer(name: str, value: Any) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return int(value)
+    raise ValueError(f"{name} must be an integer, found {value!r}")
+
+
+def number(name: str, value: Any) -> float:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError(f"{name} must be a number, found {value!r}")
+
+
+def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
+
+
+def component_count(n_components: Any) -> int:
+    """Columns of a Fourier map. The library refuses odd numbers. Only 1, with which scikit-learn's checks fit
+    every estimator that has this parameter, is taken for the smallest map there is."""
+    count = integer("n_components", n_components)
+    if count != 1:
+        return count
+    warnings.warn(
+        "n_components=1: the smallest Fourier map has 2, a cosine and a sine", UserWarning, stacklevel=3
+    )
+    return 2
+
+
+def seed_of(random_state: int | np.random.RandomState | np.random.Generator | None) -> int:
+    """An integer is the seed itself; None (NumPy's global state) or a generator is asked for one."""
+    largest = np.iinfo(np.int32).max
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state must be in [0, 2**64), found {random_state}")
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(largest))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(largest))
+    if random_state is None:
+        return int(np.random.randint(largest))
+    raise ValueError(f"random_state must be None, an integer or a NumPy generator, found {random_state!r}")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads to use, 0 for all there are; −2 means all but one, as elsewhere in scikit-learn."""
+    if n_jobs is None or n_jobs == -1:
+        return 0
+    jobs = integer("n_jobs", n_jobs)
+    if jobs == 0:
+        raise ValueError("n_jobs must not be 0; None or -1 means all cores")
+    return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)
+
+
+def memory_bytes(budget: int | str | None) -> int:
+    """Bytes of a memory budget, 0 for none given."""
+    if budget is None:
+        return 0
+    if isinstance(budget, str):
+        return _core.parse_bytes(budget)
+    size = integer("memory_budget", budget)
+    if size <= 0:
+        raise ValueError(f"memory_budget must be positive, found {size}")
+    return size
+
+
+def length_scale_of(gamma: float | str) -> float | None:
+    """ℓ with γ = 1/(2ℓ²); None for the median heuristic."""
+    if isinstance(gamma, str):
+        one_of("gamma", gamma, ["median"])
+        return None
+    value = number("gamma", gamma)
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"gamma must be 'median' or positive and finite, found {value}")
+    return 1 / math.sqrt(2 * value)
+
+
+def kernel_or_name(kernel: Any) -> kernels.Kernel | str:
+    if isinstance(kernel, (kernels.Kernel, str)):
+        return kernel
+    raise ValueError(f"kernel must be a kernel's name or a value from carmina.kernels, found {kernel!r}")

@@ -1,0 +1,159 @@
+"""Data sets whose truth is known, and files of data."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carmina import _core
+from carmina._validation import integer, seed_of
+
+__all__ = ["Dataset", "Table", "friedman", "read", "vector_field"]
+
+
+class Dataset(NamedTuple):
+    """Generated data: inputs X (n, d), targets Y (n, p), and `clean`, Y without noise and outliers."""
+
+    X: NDArray
+    Y: NDArray
+    clean: NDArray
+
+
+class Table(NamedTuple):
+    """A file of numbers: `data` (n, columns), NaN where a cell is missing; `names` of columns; `categories`,
+    which gives for each nominal column, by name, the categories whose indices its cells hold."""
+
+    data: NDArray
+    names: list[str]
+    categories: dict[str, list[str]]
+
+
+def read(path: str | os.PathLike[str]) -> Table:
+    """Read a file into memory: CSV, ARFF, NPY, LIBSVM or IDX, each also gzipped, by its ending.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from carmina import datasets
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "small.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("height,weight\\n1.5,50\\n1.8,\\n")
+    ...     table = datasets.read(path)
+    >>> table.names
+    ['height', 'weight']
+    >>> table.data
+    array([[ 1.5, 50. ],
+           [ 1.8,  nan]])
+    """
+    data, names, categories = _core.read_table(os.fspath(path))
+    return Table(data, names, {name: values for name, values in zip(names, categories) if values})
+
+
+def friedman(
+    n: int,
+    *,
+    function: str = "interaction",
+    inputs: int = 10,
+    outputs: int = 1,
+    noise: float = 1.0,
+    input_outliers: float = 0.0,
+    outlier_center: float = 1.5,
+    outlier_deviation: float = 0.5,
+    target_outliers: float = 0.0,
+    target_outlier_scale: float = 50.0,
+    random_state: int | np.random.RandomState | np.random.Generator | None = None,
+) -> Dataset:
+    """Friedman's functions of inputs uniform in [0, 1]^d, of which the function sees five.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    function : "interaction" or "additive"
+        10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅, or
+        0.1 exp(4x₁) + 4 / (1 + exp(−20 (x₂ − ½))) + 3x₃ + 2x₄ + x₅.
+    inputs, outputs : int
+        Columns of X and Y. Output k sees the inputs shifted by k columns, cyclically.
+    noise : float
+        Standard deviation added to every target.
+    input_outliers : float
+        Share of rows whose inputs are normal with mean `outlier_center` and deviation `outlier_deviation`.
+    target_outliers : float
+        Share of rows to whose targets a normal of deviation `target_outlier_scale` is added.
+    random_state : int, generator or None
+        An integer is the seed itself.
+
+    Examples
+    --------
+    >>> from carmina import datasets
+    >>> datasets.friedman(100, outputs=3, random_state=0).Y.shape
+    (100, 3)
+    """
+    return Dataset(
+        *_core.friedman(
+            integer("n", n),
+            function=function,
+            inputs=inputs,
+            outputs=outputs,
+            noise=noise,
+            input_outliers=input_outliers,
+            outlier_center=outlier_center,
+            outlier_deviation=outlier_deviation,
+            target_outliers=target_outliers,
+            target_outlier_scale=target_outlier_scale,
+            seed=seed_of(random_state),
+        )
+    )
+
+
+def vector_field(
+    kind: str,
+    n: int,
+    *,
+    tau: float = 0.4,
+    half_width: float = 2.0,
+    noise: float = 0.0,
+    grid: bool = False,
+    random_state: int | np.random.RandomState | np.random.Generator | None = None,
+) -> Dataset:
+    """A field in the plane made of five Gaussian bumps h: its gradient, or that turned by a right angle.
+
+    Parameters
+    ----------
+    kind : "curl-free" or "divergence-free"
+        ∇h, or (−∂h/∂x₂, ∂h/∂x₁).
+    n : int
+        Number of places.
+    tau : float
+        Width of the bumps.
+    half_width : float
+        Places are in [−half_width, half_width]².
+    noise : float
+        Standard deviation added to every component.
+    grid : bool
+        Places on a regular grid, n a square number; else uniform at random.
+    random_state : int, generator or None
+        An integer is the seed itself.
+
+    Examples
+    --------
+    >>> from carmina import datasets
+    >>> field = datasets.vector_field("curl-free", 25, grid=True)
+    >>> field.X.shape, field.Y.shape
+    ((25, 2), (25, 2))
+    """
+    return Dataset(
+        *_core.vector_field(
+            kind,
+            integer("n", n),
+            tau=tau,
+            half_width=half_width,
+            noise=noise,
+            grid=grid,
+            seed=seed_of(random_state),
+        )
+    )

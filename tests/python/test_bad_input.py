@@ -1,0 +1,101 @@
+"""What a user can get wrong about a fit: each a ValueError that says what is wrong."""
+
+import numpy as np
+import pytest
+from carmina import KernelRegressor
+from carmina.kernels import Decomposable, Gaussian
+
+RNG = np.random.default_rng(0)
+X, Y, WEIGHTS = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 2)), RNG.uniform(0.5, 2.0, size=50)
+
+
+def with_value(array, value):
+    changed = array.copy()
+    changed[17, 1] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_components": 0}, "n_components must be positive and even"),
+        ({"n_components": 11}, "n_components must be positive and even"),
+        ({"n_components": "many"}, "n_components must be an integer, found 'many'"),
+        ({"alpha": -1.0}, "alpha must be finite and not negative, found -1"),
+        ({"alpha": np.inf}, "alpha must be finite"),
+        ({"alpha": "evidence"}, "alpha must be a number, found 'evidence'"),
+        ({"gamma": -2.0}, "gamma must be 'median' or positive"),
+        ({"gamma": "scale"}, "gamma must be 'median', found 'scale'"),
+        ({"kernel": "laplace"}, "no kernel named 'laplace'; known: gaussian"),
+        ({"kernel": None}, "kernel must be a kernel's name or a value"),
+        ({"kernel": Gaussian([1.0, 2.0])}, "2 length scales given for inputs of 3 columns"),
+        ({"kernel": Decomposable(Gaussian(1.0), np.eye(3))}, "output matrix A is 3 x 3, Y has 2 columns"),
+        ({"approximation": "nystroem"}, "approximation must be 'fourier' or 'exact', found 'nystroem'"),
+        ({"loss": "huber"}, "loss must be 'squared', found 'huber'"),
+        ({"sampling": "orthogonal"}, "sampling must be 'iid', found 'orthogonal'"),
+        ({"solver": "adam"}, "solver must be 'auto' or 'direct' or 'cg', found 'adam'"),
+        ({"max_iter": 0}, "max_iter must be at least 1"),
+        ({"max_iter": 1.5}, "max_iter must be an integer"),
+        ({"tol": 0.0}, "tol must be positive"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": "all"}, "n_jobs must be an integer"),
+        ({"memory_budget": "plenty"}, "like 2G; found 'plenty'"),
+        ({"memory_budget": -5}, "memory_budget must be positive"),
+        ({"random_state": -1}, r"random_state must be in \[0, 2\*\*64\)"),
+        ({"random_state": "seed"}, "random_state must be None, an integer or a NumPy generator"),
+    ],
+)
+def test_wrong_parameters(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        KernelRegressor(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("approximation", ["fourier", "exact"])
+@pytest.mark.parametrize(
+    ("inputs", "targets", "weights", "words"),
+    [
+        (with_value(X, np.nan), Y, None, "NaN"),
+        (with_value(X, np.inf), Y, None, "infinity"),
+        (X, with_value(Y, np.nan), None, "NaN"),
+        (X, with_value(Y, np.inf), None, "infinity"),
+        (X, Y[:40], None, "inconsistent numbers of samples"),
+        (X[:, 0], Y, None, "Expected 2D array"),
+        (X[:0], Y[:0], None, "0 sample"),
+        (X[:, :0], Y, None, "0 feature"),
+        (X, None, None, "requires y"),
+        (X * 1j, Y, None, "Complex data"),
+        (X, Y, WEIGHTS[:40], "sample_weight.shape"),
+        (X, Y, -WEIGHTS, "[Nn]egative"),
+        (X, Y, with_value(WEIGHTS[:, None].repeat(2, axis=1), np.nan)[:, 1], "NaN"),
+        (X, Y, 0 * WEIGHTS, "no rows with a positive weight|zero"),
+    ],
+)
+def test_wrong_data(approximation, inputs, targets, weights, words):
+    with pytest.raises(ValueError, match=words):
+        KernelRegressor(approximation=approximation, n_components=10).fit(
+            inputs, targets, sample_weight=weights
+        )
+
+
+def test_filling_is_for_missing_inputs_alone():
+    model = KernelRegressor(n_components=10, fill_missing=True)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(with_value(X, np.inf), Y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, with_value(Y, np.nan))
+
+
+def test_wrong_data_for_predictions():
+    model = KernelRegressor(n_components=10).fit(X, Y)
+    with pytest.raises(ValueError, match=r"2 features.*expecting 3"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(with_value(X, np.nan))
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was():
+    model = KernelRegressor(n_components=10, random_state=0).fit(X, Y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="alpha"):
+        model.set_params(alpha=-1.0).fit(X, Y)
+    assert (model.predict(X) == before).all()

@@ -1,0 +1,126 @@
+"""Fourier features: their formula, their estimate of the kernel, and that threads do not change them."""
+
+import numpy as np
+import pytest
+from carmina import FourierFeatures, _core
+from carmina.kernels import Decomposable, Gaussian
+from numpy.testing import assert_allclose
+from sklearn.metrics import pairwise_distances
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+SINGULAR = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 3.0]])
+
+
+def test_features_are_cosines_then_sines_of_projections():
+    features = FourierFeatures(n_components=10, random_state=3).fit(X)
+    phases = X @ features.frequencies_.T
+    assert features.frequencies_.shape == (5, 3)
+    assert_allclose(
+        features.transform(X), np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(5), atol=1e-14
+    )
+
+
+def test_median_width():
+    distances = pairwise_distances(X)[np.triu_indices(60, 1)]
+    width = FourierFeatures().fit(X).kernel_.length_scale
+    assert_allclose(width, np.median(distances), rtol=1e-12)
+    assert FourierFeatures(gamma=2.0).fit(X).kernel_ == Gaussian(0.5)
+
+
+def test_frequencies_are_normal_with_the_inverse_width():
+    W = FourierFeatures(Gaussian([0.5, 1.0, 4.0]), n_components=40_000, random_state=1).fit(X).frequencies_
+    assert_allclose(W.std(axis=0), [2.0, 1.0, 0.25], rtol=0.03)
+    assert_allclose(np.corrcoef(W.T), np.eye(3), atol=0.03)
+
+
+def test_kernel_error_falls_as_the_root_of_the_number_of_frequencies():
+    counts = 2 ** np.arange(4, 13)
+    exact = Gaussian(1.5)(X)
+
+    def error(count):
+        estimates = [
+            FourierFeatures(Gaussian(1.5), n_components=2 * count, random_state=seed)
+            .fit(X)
+            .approximate_kernel(X)
+            for seed in range(40)
+        ]
+        return np.sqrt(np.mean([(estimate - exact) ** 2 for estimate in estimates]))
+
+    slope = np.polyfit(np.log(counts), np.log([error(int(count)) for count in counts]), 1)[0]
+    assert abs(slope + 0.5) < 0.05
+
+
+@pytest.mark.parametrize(
+    "A", [np.eye(2), SINGULAR, [[2.0, 0.5], [0.5, 1.0]]], ids=["identity", "singular", "full"]
+)
+def test_operator_valued_features_multiply_to_the_kernel(A):
+    kernel = Decomposable(Gaussian(1.5), A)
+    features = FourierFeatures(kernel, n_components=2000, random_state=0).fit(X)
+    phi = features.transform(X[:8])
+    rank = np.linalg.matrix_rank(A)
+    assert phi.shape == (8, len(A), 2000 * rank)
+    assert phi.shape[2] == len(features.get_feature_names_out())
+    products = np.einsum("iaf,jbf->ijab", phi, phi)
+    assert_allclose(products, features.approximate_kernel(X[:8]), atol=1e-12)
+    assert_allclose(products, kernel(X[:8]), atol=0.15 * np.max(A))
+
+
+def test_operator_valued_features_are_laid_out_as_documented():
+    kernel = Decomposable(Gaussian(1.5), SINGULAR)
+    operator = FourierFeatures(kernel, n_components=6, random_state=0).fit(X)
+    phi = FourierFeatures(Gaussian(1.5), n_components=6, random_state=0).fit_transform(X)
+    assert_allclose(operator.transform(X)[4, 1, 2 * 3 + 1], phi[4, 3] * kernel.root[1, 1], rtol=1e-14)
+
+
+def test_approximate_kernel_of_two_sets_of_rows():
+    features = FourierFeatures(n_components=50, random_state=0).fit(X)
+    expected = features.transform(X[:5]) @ features.transform(X[5:]).T
+    assert_allclose(features.approximate_kernel(X[:5], X[5:]), expected)
+
+
+def test_a_larger_map_begins_with_a_smaller_one():
+    small, large = (FourierFeatures(n_components=m, random_state=0).fit(X).frequencies_ for m in (10, 40))
+    assert (small == large[:5]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transform_is_bit_equal_on_one_and_two_threads(dtype):
+    rows = np.random.default_rng(1).normal(size=(3000, 5)).astype(dtype)
+    frequencies = FourierFeatures(n_components=600, random_state=0).fit(rows).frequencies_
+    one, two = (_core.fourier_features(frequencies, rows, threads=threads) for threads in (1, 2))
+    assert one.dtype == dtype
+    assert (one == two).all()
+
+
+def test_names_and_random_states():
+    features = FourierFeatures(n_components=4, random_state=np.random.RandomState(0)).fit(X)
+    assert list(features.get_feature_names_out()) == [f"fourierfeatures{j}" for j in range(4)]
+    again = FourierFeatures(n_components=4, random_state=np.random.RandomState(0)).fit(X)
+    assert (features.frequencies_ == again.frequencies_).all()
+    np.random.seed(0)
+    assert (FourierFeatures(n_components=4).fit(X).frequencies_ == features.frequencies_).all()
+
+
+def test_the_smallest_map_there_is():
+    with pytest.warns(UserWarning, match="the smallest Fourier map has 2"):
+        assert FourierFeatures(n_components=1).fit_transform(X).shape == (60, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_components": 7}, "even"),
+        ({"n_components": 0}, "positive and even"),
+        ({"n_components": -2}, "positive and even"),
+        ({"n_components": 10.0}, "n_components must be an integer"),
+        ({"gamma": "mean"}, "gamma must be 'median'"),
+        ({"gamma": 0.0}, "gamma must be"),
+        ({"sampling": "sobol"}, "sampling must be 'iid', found 'sobol'"),
+        ({"kernel": "unheard"}, "no kernel named 'unheard'; known: gaussian"),
+        ({"kernel": 3}, "kernel must be"),
+        ({"kernel": Gaussian([1.0, 2.0])}, "2 length scales given for inputs of 3 columns"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        FourierFeatures(**parameters).fit(X)

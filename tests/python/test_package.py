@@ -1,0 +1,57 @@
+"""The package itself: version, typing, examples in docstrings, pictures."""
+
+import doctest
+import importlib
+import importlib.metadata
+import importlib.resources
+import pkgutil
+import subprocess
+import sys
+
+import carmina
+import numpy as np
+import pytest
+from carmina import datasets, plot
+
+MODULES = [carmina.__name__, *(f"carmina.{module.name}" for module in pkgutil.iter_modules(carmina.__path__))]
+
+
+def test_version_is_that_of_the_distribution():
+    assert carmina.__version__ == importlib.metadata.version("carmina")
+
+
+def test_types_are_shipped():
+    files = importlib.resources.files(carmina)
+    assert (files / "py.typed").is_file()
+    assert "def fourier_features" in (files / "_core.pyi").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    pytest.importorskip("matplotlib").use("Agg")
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("kernel", [carmina.kernels.Gaussian, carmina.kernels.Decomposable])
+def test_examples_of_kernels(kernel):
+    examples = doctest.DocTestParser().get_doctest(kernel.__doc__, {}, kernel.__name__, None, None)
+    assert examples.examples
+    assert doctest.DocTestRunner().run(examples).failed == 0
+
+
+def test_importing_does_not_import_matplotlib():
+    check = "import sys, carmina; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_vector_field_draws_one_arrow_a_place():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    field = datasets.vector_field("divergence-free", 25, grid=True)
+    figure, ax = pyplot.subplots()
+    assert plot.vector_field(field.X, field.Y, ax=ax, cmap="magma") is ax
+    (arrows,) = ax.collections
+    np.testing.assert_allclose(np.stack([arrows.U, arrows.V], axis=1), field.Y)
+    pyplot.close(figure)
+    with pytest.raises(ValueError, match=r"\(n, 2\)"):
+        plot.vector_field(field.X, field.Y[:, :1])
