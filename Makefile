@@ -8,7 +8,7 @@ INSTALLED := build/install
 BUILT := $(INSTALLED)/lib/libcarmina.a $(INSTALLED)/bin/carmina
 
 # command=package: any version on the PATH will do.
-PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libeigen3-dev libfmt-dev \
+PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libboost-dev libeigen3-dev libfmt-dev \
             nlohmann-json3-dev libcli11-dev librandom123-dev libsleef-dev libopenblas-openmp-dev zlib1g-dev \
             libgtest-dev libgmock-dev
 # A Python of one's own brings its headers and venv; Debian's has packages for them.

@@ -1,4 +1,5 @@
 // cli/info.cpp -- `carmina info`: what a model file holds and how it was fitted.
+#include <algorithm>
 #include <carmina/models/kernel_machine.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -7,6 +8,7 @@
 
 #include "commands.hpp"
 #include "console.hpp"
+#include "kernel_text.hpp"
 #include "options.hpp"
 
 namespace carmina::cli {
@@ -15,24 +17,36 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Everything there is to tell; the text is made from it.
+Json describe(const Kernel& kernel) {
+  Json terms = Json::array();
+  for (const Term& term : kernel.terms()) {
+    Json about = {{"weight", term.weight},
+                  {"operator", coupling_word(term)},
+                  {"name", kernel_name(term.scalar)},
+                  {"length_scale", length_scale(term.scalar).values()},
+                  {"parameters", kernel_parameters(term.scalar)}};
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
+      about["output_matrix"] = Json::array();
+      for (const auto& row : matrix->A().rowwise()) {
+        about["output_matrix"].push_back(std::vector<double>(row.begin(), row.end()));
+      }
+    }
+    terms.push_back(std::move(about));
+  }
+  return terms;
+}
+
+// Everything there is to tell.
 template <Real T>
 Json describe(const KernelMachine<T>& machine, const std::string& path) {
   const FitRecord& record = machine.record();
-  const ScalarKernel scalar = scalar_part(machine.kernel());
-  Json kernel = {{"name", kernel_name(scalar)}, {"length_scale", length_scale(scalar).values()}};
-  if (const auto* A = output_matrix(machine.kernel())) {
-    kernel["output_matrix"] = Json::array();
-    for (const auto& row : A->rowwise())
-      kernel["output_matrix"].push_back(std::vector<double>(row.begin(), row.end()));
-  }
   Json seconds = Json::object();
   for (const auto& [phase, spent] : record.report.seconds) seconds[phase] = seconds.value(phase, 0.0) + spent;
   return {{"file", path},
           {"bytes", std::filesystem::file_size(path)},
           {"type", "kernel_machine"},
           {"precision", sizeof(T) == 4 ? "float32" : "float64"},
-          {"kernel", kernel},
+          {"kernel", describe(machine.kernel())},
           {"approximation", record.approximation},
           {"n_features", machine.coefficients().rows()},
           {"n_inputs", machine.dim_in()},
@@ -55,48 +69,41 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
             {"seconds", seconds}}}};
 }
 
-template <class List, class Format>
-std::string first_few(const List& list, Format format) {
-  constexpr std::size_t most = 8;
-  std::string text;
-  std::size_t shown = 0;
-  for (const auto& item : list) {
-    if (shown == most) return text + fmt::format(" and {} more", list.size() - most);
-    text += fmt::format("{}{}", shown++ == 0 ? "" : ", ", format(item));
-  }
-  return text;
-}
-
 std::string names_behind(const Json& names) {
   if (names.empty()) return "";
-  return fmt::format(" ({})", first_few(names, [](const Json& name) { return name.get<std::string>(); }));
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i].get<std::string>());
+  }
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return fmt::format(" ({})", text);
 }
 
-void print_text(const Json& about) {
+void print_text(const Json& about, const Kernel& kernel) {
   const auto line = [](const char* what, const std::string& text) { fmt::print("{:<14} {}\n", what, text); };
-  const Json &kernel = about["kernel"], &fit = about["fit"];
-  line("file",
-       fmt::format("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
+  const Json& fit = about["fit"];
+  line("file", fmt::format("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
   line("type", fmt::format("kernel machine, {}", about["precision"].get<std::string>()));
-  const auto number = [](const Json& value) { return fmt::format("{:.6g}", value.get<double>()); };
-  line("kernel", fmt::format("{}, length scale {}", kernel["name"].get<std::string>(),
-                             first_few(kernel["length_scale"], number)));
-  if (kernel.contains("output_matrix")) {
-    line("output matrix", fmt::format("{0} x {0}", kernel["output_matrix"].size()));
+  const char* what = "kernel";  // further terms stand below the first
+  for (const Term& term : kernel.terms()) {
+    const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
+    line(what, fmt::format("{}, length scale {}{}", kernel_text(term), length_scale_text(term),
+                           matrix ? fmt::format(", output matrix {0} x {0}", matrix->A().rows()) : ""));
+    what = "  +";
   }
-  line("approximation", fmt::format("{}, {} features", about["approximation"].get<std::string>(),
-                                    about["n_features"].get<Index>()));
+  line("approximation",
+       fmt::format("{}, {} features", about["approximation"].get<std::string>(), about["n_features"].get<Index>()));
   line("inputs", std::to_string(about["n_inputs"].get<Index>()) + names_behind(about["input_names"]));
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
   line("inputs are", fmt::format("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
                                  fit["fill_missing"] ? "filled with the training mean" : "refused"));
-  line("fitted to",
-       fmt::format("{}, squared loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
-                   fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
-                   fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
+  line("fitted to", fmt::format("{}, squared loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
+                                fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
+                                fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
   line("solver", fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
-                             counted(fit["iterations"].get<Index>(), "iteration"),
-                             fit["residual"].get<double>(), fit["converged"] ? "" : ", not converged"));
+                             counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
+                             fit["converged"] ? "" : ", not converged"));
   if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {
@@ -110,10 +117,13 @@ struct InfoCommand {
   bool json = false;
 
   void run() const {
-    const Json about =
-        std::visit([&](const auto& machine) { return describe(machine, model); }, load_kernel_machine(model));
-    if (!json) return print_text(about);
-    fmt::print("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
+    std::visit(
+        [&](const auto& machine) {
+          const Json about = describe(machine, model);
+          if (!json) return print_text(about, machine.kernel());
+          fmt::print("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
+        },
+        load_kernel_machine(model));
   }
 };
 

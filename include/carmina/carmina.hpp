@@ -18,3 +18,7 @@
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/median_heuristic.hpp>
 #include <carmina/random/philox.hpp>
+#include <carmina/theory/approximation.hpp>
+#include <carmina/theory/bounds.hpp>
+#include <carmina/theory/cost.hpp>
+#include <carmina/theory/variance.hpp>

@@ -7,14 +7,17 @@
 (500, 2)
 """
 
-from carmina import datasets, kernels, metrics, outputs, plot
+from carmina import datasets, kernels, metrics, outputs, plot, theory
+from carmina._classifier import KernelClassifier
 from carmina._core import __version__
 from carmina._features import FourierFeatures
 from carmina._files import load
-from carmina._regressor import KernelRegressor, SolveReport
+from carmina._machine import SolveReport
+from carmina._regressor import KernelRegressor
 
 __all__ = [
     "FourierFeatures",
+    "KernelClassifier",
     "KernelRegressor",
     "SolveReport",
     "__version__",
@@ -24,4 +27,5 @@ __all__ = [
     "metrics",
     "outputs",
     "plot",
+    "theory",
 ]

@@ -17,18 +17,20 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """Random Fourier features, whose products estimate a kernel.
 
     φ(x) = D^(−1/2) [cos⟨x, ω₁⟩, ..., cos⟨x, ω_D⟩, sin⟨x, ω₁⟩, ..., sin⟨x, ω_D⟩], the ω_j drawn from the
-    kernel's spectral measure. A `KernelRegressor` with the same `random_state`, kernel and training inputs
-    uses exactly these.
+    kernel's spectral measure; operator-valued kernels have a matrix B_j for each of them beside. A
+    `KernelRegressor` with the same `random_state`, kernel and training inputs uses exactly these.
 
     Parameters
     ----------
     kernel : str or kernel, default="gaussian"
-        A name, with `gamma`, or a value from `carmina.kernels`.
+        A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy" or "rational_quadratic"
+        (shape 1); or a value from `carmina.kernels`.
     n_components : int, default=1000
-        Columns of the scalar map: 2D, a cosine and a sine for each frequency. Even; 1 is taken as 2, with a
-        warning.
+        Columns of the scalar map, for each term of a sum: 2D, a cosine and a sine for each frequency. Even; 1
+        is taken as 2, with a warning.
     gamma : "median" or float, default="median"
-        γ = 1/(2ℓ²) of a kernel given by name; "median": ℓ is the median distance between the rows of X.
+        γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
+        distance between the rows of X.
     sampling : "iid", default="iid"
         How frequencies are drawn.
     random_state : int, generator or None, default=None
@@ -39,9 +41,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     kernel_ : kernel
         The kernel, its width resolved.
     frequencies_ : ndarray of shape (n_components / 2, n_features_in_)
-        The ω_j, in the precision of X.
-    output_root_ : ndarray of shape (p, rank) or None
-        B with A = B Bᵀ of a decomposable kernel.
+        The ω_j, in the precision of X; those of a sum's terms one after the other.
     n_features_in_ : int
         Columns of X.
 
@@ -89,7 +89,6 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             seed=seed_of(self.random_state),
             dtype=X.dtype.name,
         )
-        self.output_root_ = kernel.root.astype(X.dtype) if isinstance(kernel, kernels.Decomposable) else None
         return self
 
     def transform(self, X: ArrayLike) -> NDArray:
@@ -97,33 +96,41 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Returns
         -------
-        ndarray of shape (n, n_components), or (n, p, n_components × rank) for a decomposable kernel
-            The latter is φ(x) ⊗ B: entry [i, a, j·rank + r] is φ_j(x_i) B[a, r], so that the product of the
-            last axes at [i, a] and [i', b] estimates K(x_i, x_i')[a, b].
+        ndarray of shape (n, n_features), or (n, p, n_features) when the kernel is operator-valued
+            For the latter the product of the last axes at [i, a] and [i', b] estimates K(x_i, x_i')[a, b].
+            A decomposable kernel has φ(x) ⊗ B: entry [i, a, j·rank + r] is φ_j(x_i) B[a, r] with A = B Bᵀ. A
+            curl-free one has φ_j(x_i) times component a of the frequency of φ_j; a divergence-free one d − 1
+            columns for each φ_j. The terms of a sum follow one after the other.
         """
-        phi = self._scalar_features(X)
-        if self.output_root_ is None:
-            return phi
-        outer = phi[:, None, :, None] * self.output_root_[None, :, None, :]
-        return outer.reshape(len(phi), len(self.output_root_), -1)
+        check_is_fitted(self)
+        return self._features(self.kernel_, X)
 
     def approximate_kernel(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray:
         """The estimate of `kernel_(X, Z)`, in its shape; Z is X again when it is None."""
-        phi = self._scalar_features(X)
-        values = phi @ (phi if Z is None else self._scalar_features(Z)).T
-        if self.output_root_ is None:
-            return values
-        return np.multiply.outer(values, self.output_root_ @ self.output_root_.T)
-
-    def _scalar_features(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
+        kernel = self.kernel_
+        if isinstance(kernel, kernels.Decomposable):
+            A = kernel.A.astype(self.frequencies_.dtype)
+            return np.multiply.outer(self._products(kernel.scalar, X, Z), A)
+        return self._products(kernel, X, Z)
+
+    def _products(self, kernel: kernels.Kernel, X: ArrayLike, Z: ArrayLike | None) -> NDArray:
+        phi = self._features(kernel, X)
+        other = phi if Z is None else self._features(kernel, Z)
+        if phi.ndim == 2:
+            return phi @ other.T
+        n, p, width = phi.shape
+        products = phi.reshape(-1, width) @ other.reshape(-1, width).T  # rows (i, a), columns (j, b)
+        return np.ascontiguousarray(products.reshape(n, p, len(other), p).swapaxes(1, 2))
+
+    def _features(self, kernel: kernels.Kernel, X: ArrayLike) -> NDArray:
         X = validate_data(self, X, reset=False, dtype=self.frequencies_.dtype)
-        return _core.fourier_features(self.frequencies_, X)
+        return _core.fourier_features(kernel, self.frequencies_, X)
 
     @property
     def _n_features_out(self) -> int:
-        rank = 1 if self.output_root_ is None else self.output_root_.shape[1]
-        return 2 * len(self.frequencies_) * rank
+        one_row = np.zeros((1, self.n_features_in_))
+        return _core.fourier_features(self.kernel_, self.frequencies_, one_row).shape[-1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,8 +20,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             "parameters": {
                 name: _plain(name, value, machine) for name, value in estimator.get_params().items()
             },
-            "y_ndim": estimator._y_ndim,
             "named_features": hasattr(estimator, "feature_names_in_"),
+            **estimator._file_state(),
         }
     )
     machine.save(os.fspath(path))
@@ -52,15 +52,15 @@ def load(path: str | os.PathLike[str]) -> Any:
         estimator = _estimators()[description["type"]](
             **{name: _value(value) for name, value in description["parameters"].items()}
         )
-        return _restore(estimator, machine, int(description["y_ndim"]), bool(description["named_features"]))
+        return _restore(estimator, machine, description, bool(description["named_features"]))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{source}: the estimator's description is not valid: {error}") from error
 
 
 def _estimators() -> dict[str, Any]:
-    from carmina._regressor import KernelRegressor  # which imports this module
+    from carmina import KernelClassifier, KernelRegressor  # whose modules import this one
 
-    return {"KernelRegressor": KernelRegressor}
+    return {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
 
 
 def _from_record(machine: _core.Machine) -> Any:
@@ -72,14 +72,13 @@ def _from_record(machine: _core.Machine) -> Any:
         del record["n_components"]
     estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)
     numbered = [f"c{column + 1}" for column in range(machine.dim_in)]
-    return _restore(
-        estimator, machine, y_ndim=1 if machine.dim_out == 1 else 2, named=names not in ([], numbered)
-    )
+    state = {"y_ndim": 1 if machine.dim_out == 1 else 2}
+    return _restore(estimator, machine, state, named=names not in ([], numbered))
 
 
-def _restore(estimator: Any, machine: _core.Machine, y_ndim: int, named: bool) -> Any:
+def _restore(estimator: Any, machine: _core.Machine, state: dict[str, Any], named: bool) -> Any:
     estimator._machine = machine
-    estimator._y_ndim = y_ndim
+    estimator._restore_file_state(state)
     estimator.n_features_in_ = machine.dim_in
     estimator.n_iter_ = machine.report["iterations"]
     if named:

@@ -1,61 +1,17 @@
-"""Kernel machines as scikit-learn estimators."""
+"""Kernel machines for regression as scikit-learn estimators."""
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from carmina import _core, _files, kernels
-from carmina._validation import (
-    component_count,
-    integer,
-    kernel_or_name,
-    length_scale_of,
-    memory_bytes,
-    number,
-    one_of,
-    seed_of,
-    thread_count,
-)
+from carmina._machine import KernelMachineEstimator
+from carmina._validation import thread_count
 
 
-@dataclass(frozen=True)
-class SolveReport:
-    """What the solver did.
-
-    Attributes
-    ----------
-    solver : str
-        "direct" or "cg".
-    converged : bool
-    iterations : int
-        1 for a direct solve.
-    residual : float
-        Relative residual of the linear system; 0 where a factorisation gave the solution.
-    message : str
-        What is remarkable about the fit; usually empty.
-    seconds : dict of str to float
-        Time per phase.
-    """
-
-    solver: str
-    converged: bool
-    iterations: int
-    residual: float
-    message: str
-    seconds: dict[str, float]
-
-
-class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     """Kernel machine with squared loss, for one or many outputs.
 
     Minimises Σ_i w_i ½‖f(x_i) + b − y_i‖² + (α/2)‖f‖² over f in the kernel's space, or in the span of Fourier
@@ -64,21 +20,24 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : str or kernel, default="gaussian"
-        A name, with `gamma`, or a value from `carmina.kernels`.
+        A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy" or "rational_quadratic"
+        (shape 1); or a value from `carmina.kernels`.
     approximation : "fourier" or "exact", default="fourier"
         Random Fourier features, or the kernel itself (memory grows with the square of the number of rows).
     n_components : int, default=1000
-        Columns of the Fourier map: a cosine and a sine for each frequency. Even; 1 is taken as 2, with a
-        warning.
+        Columns of the Fourier map, for each term of a sum kernel: a cosine and a sine for each frequency.
+        Even; 1 is taken as 2, with a warning.
     loss : "squared", default="squared"
     alpha : float, default=1.0
         Strength of the penalty.
     gamma : "median" or float, default="median"
-        γ = 1/(2ℓ²) of a kernel given by name; "median": ℓ is the median distance between rows.
+        γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
+        distance between rows.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     scale_inputs : bool, default=False
-        Bring each column of X to zero mean and unit variance; part of the model.
+        Bring each column of X to zero mean and unit variance; part of the model. Curl-free and
+        divergence-free kernels take one common factor for all columns: anything else would break them.
     fill_missing : bool, default=False
         Put the training mean in the place of NaN in X; part of the model.
     sampling : "iid", default="iid"
@@ -103,8 +62,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     kernel_ : kernel
         The kernel, its width resolved.
     coef_ : ndarray of shape (n_features,) or (n_features, rank)
-        Θ with f(x) = B Θᵀ φ(x): one row per Fourier feature, or per training row of positive weight for the
-        exact machine. B is the root of A of a decomposable kernel (`kernel_.root`), else the identity.
+        Θ with f(x) = B Θᵀ φ(x): one row per cosine, then sine, of the frequencies (of all terms of a sum), or
+        per training row of positive weight for the exact machine. B is the root of A of a decomposable kernel
+        (`kernel_.root`), else the identity: what a frequency of another operator-valued kernel is multiplied
+        with is part of its rows of Θ.
     intercept_ : float or ndarray of shape (p,)
         b; zero without an intercept.
     n_iter_ : int
@@ -128,44 +89,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     1
     """
 
-    def __init__(
-        self,
-        kernel: str | kernels.Kernel = "gaussian",
-        approximation: str = "fourier",
-        n_components: int = 1000,
-        loss: str = "squared",
-        alpha: float = 1.0,
-        gamma: float | str = "median",
-        fit_intercept: bool = True,
-        scale_inputs: bool = False,
-        fill_missing: bool = False,
-        sampling: str = "iid",
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.approximation = approximation
-        self.n_components = n_components
-        self.loss = loss
-        self.alpha = alpha
-        self.gamma = gamma
-        self.fit_intercept = fit_intercept
-        self.scale_inputs = scale_inputs
-        self.fill_missing = fill_missing
-        self.sampling = sampling
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
-        self.verbose = verbose
-
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressor:
         """Fit the machine.
 
@@ -178,118 +101,54 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
         target_names = _column_names(y)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self.fill_missing else True,
-            multi_output=True,
-            y_numeric=True,
-        )
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        X, y = self._validated(X, y, multi_output=True, y_numeric=True)
         options = self._options()
-        options.input_names = list(getattr(self, "feature_names_in_", []))
         options.target_names = target_names
-        self._machine = _core.Machine.fit(
-            X,
-            y.reshape(len(y), -1),
-            sample_weight,
-            options,
-            threads=thread_count(self.n_jobs),
-            memory_budget=memory_bytes(self.memory_budget),
-            progress=_print_progress if self.verbose else None,
-        )
+        self._fit_machine(X, y.reshape(len(y), -1), sample_weight, options)
         self._y_ndim = y.ndim
-        self.n_iter_ = self.report_.iterations
-        self._warn()
         return self
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision."""
-        check_is_fitted(self)
-        filled = self._machine.record["fill_missing"]
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            dtype=self._machine.dtype,
-            ensure_all_finite="allow-nan" if filled else True,
-        )
-        predictions = self._machine.predict(X, threads=thread_count(self.n_jobs))
-        return predictions.ravel() if self._y_ndim == 1 else predictions
+        return self._as_targets(self._predict_machine(X))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
-        check_is_fitted(self)
-        _files.save(self, path)
+    def predict_parts(self, X: ArrayLike) -> tuple[NDArray, ...]:
+        """What each term of a sum kernel contributes: one array per term of `kernel_.terms`, each shaped as
+        from `predict`. With `intercept_` they add up to the prediction.
 
-    @property
-    def kernel_(self) -> kernels.Kernel:
-        return self._fitted("kernel_").kernel
+        Examples
+        --------
+        >>> from carmina import KernelRegressor, datasets
+        >>> from carmina.kernels import CurlFree, DivergenceFree, Gaussian
+        >>> field = datasets.vector_field("curl-free", 200, random_state=0)
+        >>> K = CurlFree(Gaussian(0.5)) + DivergenceFree(Gaussian(0.5))
+        >>> model = KernelRegressor(K, n_components=200, alpha=0.01, random_state=0).fit(field.X, field.Y)
+        >>> gradient, rotation = model.predict_parts(field.X)
+        >>> bool(abs(gradient + rotation + model.intercept_ - model.predict(field.X)).max() < 1e-12)
+        True
+        """
+        X = self._checked_inputs(X)
+        parts = self._machine.predict_parts(X, threads=thread_count(self.n_jobs))
+        return tuple(self._as_targets(part) for part in parts)
 
     @property
     def coef_(self) -> NDArray:
-        coefficients = self._fitted("coef_").coefficients
+        coefficients = super().coef_
         return coefficients.ravel() if self._y_ndim == 1 and coefficients.shape[1] == 1 else coefficients
 
     @property
     def intercept_(self) -> float | NDArray:
-        intercept = self._fitted("intercept_").intercept
+        intercept = super().intercept_
         return intercept.item() if self._y_ndim == 1 else intercept
 
-    @property
-    def report_(self) -> SolveReport:
-        return SolveReport(**self._fitted("report_").report)
+    def _as_targets(self, columns: NDArray) -> NDArray:
+        return columns.ravel() if self._y_ndim == 1 else columns
 
-    def _fitted(self, attribute: str) -> _core.Machine:
-        # AttributeError, not NotFittedError, so that hasattr() answers.
-        if "_machine" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
-        return self._machine
+    def _file_state(self) -> dict[str, Any]:
+        return {"y_ndim": self._y_ndim}
 
-    def _options(self) -> _core.FitOptions:
-        one_of("loss", self.loss, ["squared"])
-        one_of("sampling", self.sampling, ["iid"])
-        options = _core.FitOptions()
-        kernel = kernel_or_name(self.kernel)
-        if isinstance(kernel, str):
-            options.kernel_name = kernel
-            length_scale = length_scale_of(self.gamma)
-            if length_scale is not None:
-                options.length_scale = length_scale
-        else:
-            options.kernel = kernel
-        options.approximation = one_of("approximation", self.approximation, ["fourier", "exact"])
-        if options.approximation == "fourier":
-            options.n_components = component_count(self.n_components)
-        options.alpha = number("alpha", self.alpha)
-        options.fit_intercept = bool(self.fit_intercept)
-        options.scale_inputs = bool(self.scale_inputs)
-        options.fill_missing = bool(self.fill_missing)
-        options.solver = one_of("solver", self.solver, ["auto", "direct", "cg"])
-        options.max_iter = integer("max_iter", self.max_iter)
-        options.tol = number("tol", self.tol)
-        options.seed = seed_of(self.random_state)
-        return options
-
-    def _warn(self) -> None:
-        report = self.report_
-        if not report.converged:
-            reached = f"after {report.iterations} iterations the relative residual is {report.residual:.2g}"
-            message = report.message or f"{report.solver}: {reached}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        elif report.message:
-            warnings.warn(report.message, UserWarning, stacklevel=3)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_machine" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = bool(self.fill_missing)
-        return tags
+    def _restore_file_state(self, state: dict[str, Any]) -> None:
+        self._y_ndim = int(state["y_ndim"])
 
 
 def _column_names(y: Any) -> list[str]:
@@ -298,8 +157,3 @@ def _column_names(y: Any) -> list[str]:
         return [str(name) for name in y.columns]
     name = getattr(y, "name", None)
     return [name] if isinstance(name, str) else []
-
-
-def _print_progress(phase: str, done: int, total: int) -> None:
-    of_total = f" of {total} ({done / total:.0%})" if total else ""
-    print(f"carmina: {phase}: {done}{of_total}", file=sys.stderr, flush=True)

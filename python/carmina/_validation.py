@@ -97,3 +97,11 @@ def kernel_or_name(kernel: Any) -> kernels.Kernel | str:
     if isinstance(kernel, (kernels.Kernel, str)):
         return kernel
     raise ValueError(f"kernel must be a kernel's name or a value from carmina.kernels, found {kernel!r}")
+
+
+def kernel_value(kernel: Any) -> kernels.Kernel:
+    if isinstance(kernel_or_name(kernel), str):
+        raise ValueError(
+            f"kernel must be a value from carmina.kernels, whose width is known; found {kernel!r}"
+        )
+    return kernel

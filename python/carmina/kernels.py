@@ -1,20 +1,48 @@
 """Kernels: small immutable values.
 
 A kernel is compared, hashed, copied and pickled by its parameters; its `repr` can be pasted back. Called with
-rows it gives exact values: `k(X, Z)` is (n, m), or (n, m, p, p) when operator-valued, and `k.n_outputs` is p.
+rows it gives exact values: `k(X, Z)` is (n, m), or (n, m, p, p) when operator-valued.
 
->>> from carmina.kernels import Gaussian
+Scalar kernels say how alike two inputs are, and fit each output on its own: `Gaussian`, `Laplacian`,
+`Matern`, `Cauchy`, `RationalQuadratic`. Operator-valued ones also say how outputs go together: `Decomposable`
+by a matrix, `CurlFree` and `DivergenceFree` as components of a vector field. `k1 + k2` and `0.3 * k` are
+kernels again (`Sum`). `k.n_outputs` is 1 for scalar kernels, p for `Decomposable`, and None for `CurlFree`
+and `DivergenceFree`, which have as many outputs as there are inputs.
+
+>>> from carmina.kernels import CurlFree, Gaussian, Matern
 >>> Gaussian(0.5) == Gaussian.from_gamma(2.0)
 True
+>>> Gaussian(2.0) + 0.1 * Matern(0.5, nu=2.5)
+Gaussian(length_scale=2.0) + 0.1 * Matern(length_scale=0.5, nu=2.5)
+>>> CurlFree(Gaussian(1.0))([[0.0, 0.0], [0.0, 1.0]]).shape
+(2, 2, 2, 2)
 """
 
-from typing import get_args
+from carmina._core import (
+    Cauchy,
+    CurlFree,
+    Decomposable,
+    DivergenceFree,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Matern,
+    RationalQuadratic,
+    Sum,
+)
 
-from carmina._core import Decomposable, Gaussian
+__all__ = [
+    "Cauchy",
+    "CurlFree",
+    "Decomposable",
+    "DivergenceFree",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Matern",
+    "RationalQuadratic",
+    "Sum",
+]
 
-__all__ = ["Decomposable", "Gaussian", "Kernel"]
-
-Kernel = Gaussian | Decomposable
-
-for _type in get_args(Kernel):
-    _type.__module__ = __name__
+for _name in __all__:
+    globals()[_name].__module__ = __name__

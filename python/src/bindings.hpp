@@ -12,5 +12,6 @@ void bind_outputs(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_theory(nb::module_& m);
 
 }  // namespace carmina::python

@@ -1,15 +1,52 @@
 // features.cpp -- Fourier features of rows, and the width that a fit would choose.
+#include <carmina/features/expansion.hpp>
 #include <carmina/features/map_operations.hpp>
-#include <carmina/kernels/kernel.hpp>
 #include <carmina/models/median_heuristic.hpp>
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 
 #include "arrays.hpp"
 #include "running.hpp"
 
 namespace carmina::python {
+namespace {
+
+// Row (i, a) is Eᵀ (phi_iᵀ e_aᵀ): Phi(x_i)* in output a.
+template <Real T>
+void expand_features(const Matrix<T>& phi, const Expansion& expansion, T* out, const Execution& execution) {
+  const Index p = expansion.dim_out(), width = expansion.dim_coef();
+  parallel_for(phi.rows(), execution.thread_count(), [&](Index i, int) {
+    for (Index a = 0; a < p; ++a) {
+      Matrix<double> R = Matrix<double>::Zero(phi.cols(), p);
+      R.col(a) = phi.row(i).transpose().template cast<double>();
+      const Matrix<double> row = expansion.contract(R);
+      std::copy_n(row.data(), width, out + (i * p + a) * width);
+    }
+  });
+}
+
+template <Real T>
+nb::object kernel_features(const Kernel& kernel, nb::handle frequencies, nb::handle X, int threads) {
+  const FourierMap<T> map(Rows<T>(frequencies, "frequencies").view());
+  const Rows<T> rows(X, "X");
+  const auto outputs = kernel.n_outputs(map.dim_in());
+  const Index p = outputs.value_or(1);
+  kernel.check_dimensions(map.dim_in(), p);
+  const Expansion expansion(kernel, map.frequencies().template cast<double>(), p);
+  const auto n = static_cast<std::size_t>(rows.rows()), width = static_cast<std::size_t>(expansion.dim_coef());
+  NewArray<T> out = outputs ? NewArray<T>({n, static_cast<std::size_t>(p), width}) : NewArray<T>({n, width});
+  run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+    if (!outputs && kernel.terms().size() == 1 && kernel.terms()[0].weight == 1) {
+      return evaluate(map, rows.view(), out.view(rows.rows(), map.n_features()), execution);
+    }
+    Matrix<T> phi(rows.rows(), map.n_features());
+    evaluate(map, rows.view(), View<T>(phi), execution);
+    expand_features(phi, expansion, out.data, execution);
+  });
+  return nb::cast(out.array);
+}
+
+}  // namespace
 
 void bind_features(nb::module_& m) {
   m.def(
@@ -25,34 +62,23 @@ void bind_features(nb::module_& m) {
       nb::arg("X"), nb::arg("threads") = 0, "The length scale that gamma='median' stands for.");
   m.def(
       "sample_frequencies",
-      [](const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
-         const std::string& dtype) {
-        const auto sample = [&](auto precision) {
-          using T = decltype(precision);
-          return nb::cast(to_numpy(
-              Matrix<T>(FourierMap<T>(scalar_part(kernel), dim_in, n_components, seed).frequencies())));
-        };
-        return dtype == dtype_name<float> ? sample(float()) : sample(double());
+      [](const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed, const std::string& dtype) {
+        kernel.check_dimensions(dim_in, kernel.n_outputs(dim_in).value_or(1));
+        Matrix<double> W = sample_term_frequencies(kernel, dim_in, n_components, seed);
+        if (dtype == dtype_name<float>) return nb::cast(to_numpy(Matrix<float>(W.cast<float>())));
+        return nb::cast(to_numpy(std::move(W)));
       },
       nb::arg("kernel"), nb::arg("dim_in"), nb::arg("n_components"), nb::arg("seed"), nb::arg("dtype"),
-      "Frequencies W (n_components / 2, dim_in) of a kernel's spectral measure.");
+      "Frequencies of a kernel's spectral measure, n_components / 2 for each of its terms, one after the other.");
   m.def(
       "fourier_features",
-      [](nb::handle frequencies, nb::handle X, int threads) {
-        return in_precision_of(frequencies, [&](auto precision) -> nb::object {
-          using T = decltype(precision);
-          const FourierMap<T> map(Rows<T>(frequencies, "frequencies").view());
-          const Rows<T> rows(X, "X");
-          NewArray<T> out(
-              {static_cast<std::size_t>(rows.rows()), static_cast<std::size_t>(map.n_features())});
-          run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
-            evaluate(map, rows.view(), out.view(rows.rows(), map.n_features()), execution);
-          });
-          return nb::cast(out.array);
+      [](const Kernel& kernel, nb::handle frequencies, nb::handle X, int threads) {
+        return in_precision_of(frequencies, [&](auto precision) {
+          return kernel_features<decltype(precision)>(kernel, frequencies, X, threads);
         });
       },
-      nb::arg("frequencies"), nb::arg("X"), nb::arg("threads") = 0,
-      "[cos XWᵀ, sin XWᵀ] / √D in the precision of the frequencies W (D, d).");
+      nb::arg("kernel"), nb::arg("frequencies"), nb::arg("X"), nb::arg("threads") = 0,
+      "Φ(X) in the precision of the frequencies W: (n, n_features), or (n, p, n_features) when operator-valued.");
 }
 
 }  // namespace carmina::python

@@ -4,10 +4,10 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "kernel_values.hpp"
 #include "running.hpp"
 
 namespace carmina::python {
@@ -46,8 +46,8 @@ Machine from_bytes(const nb::bytes& bytes) {
   return from_file(decode_model(copy, "pickled model"), "pickled model");
 }
 
-Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads,
-            std::size_t memory_budget, nb::handle progress) {
+Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
+            nb::handle progress) {
   options.execution = make_execution(threads, memory_budget, progress);
   return in_precision_of(X, [&](auto precision) -> Machine {
     using T = decltype(precision);
@@ -55,8 +55,7 @@ Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, 
     std::optional<Rows<T>> w;
     if (!weights.is_none()) {
       w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "fit: sample_weight");
-      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(),
-              x.rows());
+      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
     }
     return run(options.execution, [&](const Execution&) {
       return Machine{KernelMachine<T>::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
@@ -75,9 +74,19 @@ nb::object predict(const Machine& self, nb::handle X, int threads) {
   });
 }
 
+nb::list predict_parts(const Machine& self, nb::handle X, int threads) {
+  nb::list result;
+  self.visit([&]<class T>(const KernelMachine<T>& machine) {
+    const Rows<T> rows(X, "predict_parts: X");
+    auto parts = run(make_execution(threads, 0, nb::none()),
+                     [&](const Execution& execution) { return machine.predict_parts(rows.view(), execution); });
+    for (Matrix<T>& part : parts) result.append(to_numpy(std::move(part)));
+  });
+  return result;
+}
+
 nb::dict report(const Machine& self) {
-  const SolveReport& report =
-      self.visit([](const auto& m) -> const SolveReport& { return m.record().report; });
+  const SolveReport& report = self.visit([](const auto& m) -> const SolveReport& { return m.record().report; });
   nb::dict seconds, result;
   for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
   result["solver"] = report.solver;
@@ -108,7 +117,9 @@ nb::dict record(const Machine& self) {
 void bind_options(nb::module_& m) {
   nb::class_<FitOptions>(m, "FitOptions")
       .def(nb::init<>())
-      .def_rw("kernel", &FitOptions::kernel, nb::arg().none())
+      .def_prop_rw(
+          "kernel", [](const FitOptions& o) { return o.kernel ? to_python(*o.kernel) : nb::none(); },
+          [](FitOptions& o, const Kernel& kernel) { o.kernel = kernel; })
       .def_rw("kernel_name", &FitOptions::kernel_name)
       .def_prop_rw(
           "length_scale",
@@ -117,6 +128,13 @@ void bind_options(nb::module_& m) {
             return o.length_scale->values();
           },
           [](FitOptions& o, double width) { o.length_scale = LengthScale(width); })
+      .def_prop_rw(
+          "output_matrix", [](const FitOptions& o) { return to_numpy(Matrix<double>(o.output_matrix)); },
+          [](FitOptions& o, nb::handle A) {
+            o.output_matrix = to_matrix(A, "fit: the output matrix");
+            o.coupling = OutputCoupling::matrix;
+          },
+          "A of a decomposable kernel, when the scalar one is given by name.")
       .def_rw("approximation", &FitOptions::approximation)
       .def_rw("n_components", &FitOptions::n_components)
       .def_rw("alpha", &FitOptions::alpha)
@@ -139,6 +157,7 @@ void bind_machine(nb::module_& m) {
       .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
+      .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def(
           "save",
           [](const Machine& self, const std::string& path) {
@@ -154,19 +173,16 @@ void bind_machine(nb::module_& m) {
           },
           nb::arg("path"))
       .def("__getstate__", &to_bytes)
-      .def("__setstate__",
-           [](Machine& self, const nb::bytes& bytes) { new (&self) Machine(from_bytes(bytes)); })
+      .def("__setstate__", [](Machine& self, const nb::bytes& bytes) { new (&self) Machine(from_bytes(bytes)); })
       .def_rw("estimator", &Machine::estimator, "The package's own description, kept in the file.")
       .def_prop_ro("dtype",
                    [](const Machine& self) {
                      return self.visit([]<class T>(const KernelMachine<T>&) { return dtype_name<T>; });
                    })
-      .def_prop_ro("dim_in",
-                   [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_in(); }); })
-      .def_prop_ro("dim_out",
-                   [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_out(); }); })
+      .def_prop_ro("dim_in", [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_in(); }); })
+      .def_prop_ro("dim_out", [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_out(); }); })
       .def_prop_ro("kernel",
-                   [](const Machine& self) { return self.visit([](const auto& m) { return m.kernel(); }); })
+                   [](const Machine& self) { return self.visit([](const auto& m) { return to_python(m.kernel()); }); })
       .def_prop_ro("coefficients",
                    [](const Machine& self) {
                      return self.visit([]<class T>(const KernelMachine<T>& m) {

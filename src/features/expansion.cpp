@@ -183,7 +183,8 @@ Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterS
   return out;
 }
 
-Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed) {
+Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
+                                       Sampling sampling) {
   const auto terms = static_cast<Index>(kernel.terms().size());
   const Index count = frequency_count(n_components);
   const Random random(seed, Stream::frequencies);
@@ -191,7 +192,7 @@ Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index
   for (Index i = 0; i < terms; ++i) {
     const auto& scalar = kernel.terms()[static_cast<std::size_t>(i)].scalar;
     W.middleRows(i * count, count) =
-        sample_frequencies(scalar, dim_in, count, i == 0 ? random : random.child(static_cast<std::uint32_t>(i)));
+        sample_frequencies(scalar, dim_in, count, i == 0 ? random : random.child(static_cast<std::uint32_t>(i)), sampling);
   }
   return W;
 }

@@ -17,12 +17,6 @@ constexpr double largest_float_frequency = 256;
 
 }  // namespace
 
-Index frequency_count(Index n_components) {
-  require(n_components > 0 && n_components % 2 == 0,
-          "n_components must be positive and even, a cosine and a sine for each frequency; found {}", n_components);
-  return n_components / 2;
-}
-
 template <Real T>
 FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
     : W_(std::move(frequencies)), transform_(std::move(transform)) {
@@ -34,24 +28,11 @@ FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
 
 template <Real T>
 FourierMap<T>::FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
-                          InputTransform transform)
-    : FourierMap(sample_frequencies(kernel, dim_in, frequency_count(n_components), Random(seed, Stream::frequencies))
+                          InputTransform transform, Sampling sampling)
+    : FourierMap(sample_frequencies(kernel, dim_in, frequency_count(n_components), Random(seed, Stream::frequencies),
+                                    sampling)
                      .template cast<T>(),
                  std::move(transform)) {}
-
-Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random) {
-  length_scale(kernel).check_dimension(kernel_name(kernel), dim_in);
-  Matrix<double> W(count, dim_in);
-  std::visit(
-      [&](const auto& k) {
-        for (Index i = 0; i < count; ++i) {
-          k.unit_frequency(random, i, dim_in, W.row(i).data());
-          for (Index j = 0; j < dim_in; ++j) W(i, j) /= k.length_scale[j];
-        }
-      },
-      kernel);
-  return W;
-}
 
 template <Real T>
 typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, Index rows, T* scratch) const {

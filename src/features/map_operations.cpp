@@ -1,5 +1,6 @@
 // features/map_operations.cpp -- the loops over tiles, once for every map.
 #include <carmina/backends/blas.hpp>
+#include <carmina/backends/vector_math.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/map_operations.hpp>
 
@@ -37,12 +38,31 @@ class Scratch {
   std::size_t size_;
 };
 
+// out (rows, p) += phi B for phi (rows, columns) and B given as Bᵀ (p, columns).
+template <class T>
+void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt, Index ldb, Index p, T* out, Index ldo) {
+  if (p <= backend::few_columns) {
+    backend::add_product_few(phi, ld, rows, columns, Bt, ldb, p, out, ldo);
+  } else {
+    backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, columns, T(1), phi, ld, Bt, ldb, T(1), out, ldo);
+  }
+}
+// out (p, columns) += Rᵀ phi
+template <class T>
+void add_transposed(const T* phi, Index ld, Index rows, Index columns, const T* R, Index ldr, Index p, T* out, Index ldo) {
+  if (p <= backend::few_columns) {
+    backend::add_transposed_few(phi, ld, rows, columns, R, ldr, p, out, ldo);
+  } else {
+    backend::gemm<T>(Transpose::yes, Transpose::no, p, columns, rows, T(1), R, ldr, phi, ld, T(1), out, ldo);
+  }
+}
+
 template <class M>
 void check_inputs(const M& map, Index columns) {
   require(columns == map.dim_in(), "the map takes inputs of {} columns, found {}", map.dim_in(), columns);
 }
 
-// partial (n_features, p) sums of one stretch of rows: residual(phi, first, rows) gives R (rows, p) for a tile phi.
+// Sums (p, n_features) of one stretch of rows: residual(phi, first, rows) gives R (rows, p) for a tile phi.
 template <class M>
 using Residual = std::function<const typename M::Scalar*(const typename M::Scalar* phi, Index first, Index rows,
                                                          typename M::Scalar* scratch, Index& stride)>;
@@ -56,7 +76,7 @@ void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Re
   require(out.rows() == m && out.cols() == p, "adjoint: the result is {} x {}, expected {} x {}", out.rows(), out.cols(),
           m, p);
   // All features of a tile's rows at once, so that apply and adjoint share them; fewer rows for a wider map.
-  const Index rows_at_once = std::clamp<Index>(4 * tile_bytes / (m * static_cast<Index>(sizeof(T))), 16, tile_rows);
+  const Index rows_at_once = std::clamp<Index>(tile_bytes / (m * static_cast<Index>(sizeof(T))), 16, tile_rows);
   const Index stretches = (n + sum_rows - 1) / sum_rows;
   const int threads = execution.thread_count();
   Scratch<T> prepared(threads, map.prepared_size(rows_at_once)), features(threads, rows_at_once * m),
@@ -67,7 +87,7 @@ void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Re
     const Index count = std::min(wave, stretches - begin);
     parallel_for(count, threads, [&](Index task, int worker) {
       Matrix<T>& sum = partial[static_cast<std::size_t>(task)];
-      sum.setZero(m, p);
+      sum.setZero(p, m);
       const Index first = (begin + task) * sum_rows, last = std::min(n, first + sum_rows);
       for (Index i = first; i < last; i += rows_at_once) {
         execution.poll(worker);
@@ -77,7 +97,7 @@ void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Re
         map.tile(in, 0, map.units(), phi, map.units(), m);
         Index stride = p;
         const T* R = residual(phi, i, rows, residuals[worker], stride);
-        backend::gemm<T>(Transpose::yes, Transpose::no, m, p, rows, T(1), phi, m, R, stride, T(1), sum.data(), p);
+        add_transposed(phi, m, rows, m, R, stride, p, sum.data(), m);
       }
     });
     // Added in the order of the rows.
@@ -85,7 +105,8 @@ void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Re
     parallel_for((m + strip - 1) / strip, threads, [&](Index task, int) {
       const Index first = task * strip, rows = std::min(strip, m - first);
       for (Index k = 0; k < count; ++k) {
-        out.middleRows(first, rows) += partial[static_cast<std::size_t>(k)].middleRows(first, rows).template cast<double>();
+        const auto& sum = partial[static_cast<std::size_t>(k)];
+        out.middleRows(first, rows) += sum.middleCols(first, rows).transpose().template cast<double>();
       }
     });
   }
@@ -119,20 +140,21 @@ void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::
           map.n_features());
   const Index n = X.rows(), p = theta.cols(), units = map.units(), step = units_per_tile<M>();
   const int threads = execution.thread_count();
+  const Matrix<T> turned = theta.transpose();  // (p, n_features)
   Scratch<T> prepared(threads, map.prepared_size(tile_rows)), features(threads, tile_rows * M::parts * step);
   parallel_for((n + tile_rows - 1) / tile_rows, threads, [&](Index task, int worker) {
     execution.poll(worker);
     const Index first = task * tile_rows, rows = std::min(tile_rows, n - first);
     const auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    out.middleRows(first, rows).setZero();
     T* const phi = features[worker];
     T* const result = out.data() + first * out.outerStride();
     for (Index u = 0; u < units; u += step) {
       const Index count = std::min(step, units - u);
       map.tile(in, u, count, phi, count, M::parts * count);
       for (Index k = 0; k < M::parts; ++k) {
-        backend::gemm<T>(Transpose::no, Transpose::no, rows, p, count, T(1), phi + k * count, M::parts * count,
-                         theta.data() + (k * units + u) * theta.outerStride(), theta.outerStride(),
-                         u == 0 && k == 0 ? T(0) : T(1), result, out.outerStride());
+        add_product(phi + k * count, M::parts * count, rows, count, turned.data() + k * units + u, turned.cols(), p, result,
+                    out.outerStride());
       }
     }
   });
@@ -157,11 +179,12 @@ void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typena
                      ConstView<typename M::Scalar> theta, Matrix<double>& out, const Execution& execution) {
   using T = typename M::Scalar;
   const Index p = theta.cols(), m = map.n_features();
+  const Matrix<T> turned = theta.transpose();  // (p, n_features)
   accumulate(
       map, X, p,
       [&](const T* phi, Index first, Index rows, T* scratch, Index&) {
-        backend::gemm<T>(Transpose::no, Transpose::no, rows, p, m, T(1), phi, m, theta.data(), theta.outerStride(), T(0),
-                         scratch, p);
+        std::fill(scratch, scratch + rows * p, T(0));
+        add_product(phi, m, rows, m, turned.data(), m, p, scratch, p);
         for (Index i = 0; w && i < rows; ++i) {
           for (Index j = 0; j < p; ++j) scratch[i * p + j] *= w[first + i];
         }

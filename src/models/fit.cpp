@@ -1,10 +1,11 @@
 // models/fit.cpp -- the one path: summary of the rows, kernel, map, solver, machine.
+#include "../solvers/subset_preconditioner.hpp"
 #include "row_matrices.hpp"
 #include "summary.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/solvers/squared_loss.hpp>
+#include <carmina/solvers/iterative.hpp>
 
 #include <unistd.h>
 
@@ -86,28 +87,69 @@ class Fit {
     const Index p = rows_.dim_out();
     kernel_->check_dimensions(rows_.dim_in(), p);
     origin_ = options_.fit_intercept ? summary_.target_mean : Vector<double>(Vector<double>::Zero(p));
-    if (const Term* term = kernel_->separable()) {
+    const bool exact = options_.approximation == "exact";
+    if (const Term* term = kernel_->separable(); term && (exact || !iterative_only())) {
       outputs_ = output_factor(*term, p);
-      return options_.approximation == "exact" ? fit_exact(term->scalar) : fit_fourier();
+      return exact ? fit_exact(term->scalar) : fit_fourier();
     }
-    return options_.approximation == "exact" ? fit_exact_blocks() : fit_fourier_expanded();
+    return exact ? fit_exact_blocks() : fit_fourier_expanded();
   }
 
  private:
   SquaredLossProblem problem() const { return {outputs_, options_.alpha, options_.fit_intercept}; }
-  CgOptions cg() const { return {options_.max_iter, options_.tol}; }
+  IterationOptions iterations() const { return {options_.max_iter, options_.tol}; }
 
-  // "direct" unless its matrix of the given order does not fit, or cg was asked for.
-  bool use_direct(Index order, double other_bytes) {
+  // Solvers of solvers/iterative.hpp: of Fourier models alone, one form for every kernel.
+  bool iterative_only() const {
+    return options_.solver == "lsmr" || options_.solver == "idr" || options_.solver == "sgd" || options_.solver == "adam";
+  }
+
+  // "direct" unless its matrix of the given order does not fit, cg was asked for, or cg is predicted to be much faster.
+  bool use_direct(Index order, double other_bytes, bool cg_is_faster = false) {
     const double needed = 8.0 * static_cast<double>(order) * static_cast<double>(order) + other_bytes;
     const double limit = memory_limit(execution_);
     if (options_.solver == "direct") {
       require(needed <= limit, "fit: solver 'direct' needs {} for a matrix of order {}, the memory budget is {}; use solver 'cg'",
               format_bytes(needed), order, format_bytes(limit));
     }
-    const bool direct = options_.solver == "direct" || (options_.solver == "auto" && needed <= limit);
+    const bool fits = needed <= limit;
+    const bool direct = options_.solver == "direct" || (options_.solver == "auto" && fits && !cg_is_faster);
     report_.solver = direct ? "direct" : "cg";
+    if (options_.solver != "auto") {
+      report_.reason = fmt::format("{}: asked for", report_.solver);
+    } else if (direct) {
+      report_.reason = fmt::format("direct: a matrix of order {} fits in memory", order);
+    } else if (!fits) {
+      report_.reason = fmt::format("cg: a matrix of order {} needs {}, the memory budget is {}", order, format_bytes(needed),
+                                   format_bytes(limit));
+    } else {
+      report_.reason = fmt::format("cg: faster than factoring a matrix of order {}, by the number of operations", order);
+    }
     return direct;
+  }
+
+  // Operations of the Gram matrix and of factoring a system of the given order, against 300 products with the features,
+  // whose evaluation counts 20 each and whose operations take about 8 times as long as those of a factorisation.
+  bool cg_is_faster(Index features, Index order) const {
+    const double n = static_cast<double>(summary_.rows), m = static_cast<double>(features), c = static_cast<double>(order);
+    const double d = static_cast<double>(rows_.dim_in()), p = static_cast<double>(rows_.dim_out());
+    return n * m * m + c * c * c / 3 > 8 * 300 * n * m * (4 * p + 2 * d + 20);
+  }
+
+  // The same with the preconditioner of a subset of rows, which leaves about one iteration per half digit. One product costs
+  // as much as 40 + d + 8 p operations of a Gram matrix for each feature of each row (measured, benchmarks/micro); fits of
+  // less than a second are not worth the choice.
+  bool preconditioned_cg_is_faster(Index features) const {
+    const double n = static_cast<double>(summary_.rows), m = static_cast<double>(features);
+    if (!SubsetPreconditioner<FourierMap<T>>::worthwhile(summary_.rows, features) || n * m * m < 2e11) return false;
+    const double d = static_cast<double>(rows_.dim_in()), p = static_cast<double>(rows_.dim_out());
+    const double products = 3 - 2.2 * std::log10(auto_iterations().tol);
+    const double subset = SubsetPreconditioner<FourierMap<T>>::rows_per_feature * m * m * m + m * m * m / 3;
+    return products * n * m * (40 + d + 8 * p) + subset < 0.8 * (n * m * m + m * m * m / 3);
+  }
+  // When `auto` takes cg where direct would do, the result is as good as direct's: to the precision of the products.
+  IterationOptions auto_iterations() const {
+    return {options_.max_iter, std::min(options_.tol, std::same_as<T, float> ? 1e-6 : 1e-11)};
   }
 
   // weight A of the term K = weight k A
@@ -118,8 +160,9 @@ class Fit {
   }
 
   FourierMap<T> sample_map() const {
-    return {sample_term_frequencies(*kernel_, rows_.dim_in(), options_.n_components, options_.seed).template cast<T>(),
-            transform_};
+    const Matrix<double> W =
+        sample_term_frequencies(*kernel_, rows_.dim_in(), options_.n_components, options_.seed, options_.sampling);
+    return {W.template cast<T>(), transform_};
   }
 
   KernelMachine<T> fit_exact(const ScalarKernel& scalar) {
@@ -142,8 +185,14 @@ class Fit {
         apply(map, all.X, P.template cast<T>(), View<T>(out), execution_);
         KP = out.template cast<double>();
       };
-      solution = solve_dual_cg(product, all.dual, problem(), cg(), execution_, report_);
+      const MatrixColumns columns{Vector<double>::Ones(n), [&](Index i) -> Vector<double> {
+                                    Matrix<T> out(n, 1);
+                                    evaluate(KernelMap<T>(scalar, all.X.row(i), transform_), all.X, View<T>(out), execution_);
+                                    return out.template cast<double>();
+                                  }};
+      solution = solve_dual_cg(product, all.dual, problem(), iterations(), execution_, report_, columns);
     }
+    weights_ = all.dual.weights;
     return finish(KernelMap<T>(scalar, std::move(all.X), transform_), solution);
   }
 
@@ -151,35 +200,59 @@ class Fit {
     FourierMap<T> map = sample_map();
     const Index m = map.n_features(), n = summary_.rows;
     LinearSolution solution;
-    if (options_.solver != "cg" && n < m) {
-      use_direct(n, 8.0 * static_cast<double>(n) * static_cast<double>(m));
+    const bool dual = n < m;
+    const double features = dual ? 8.0 * static_cast<double>(n) * static_cast<double>(m) : 0.0;
+    if (!use_direct(dual ? n : m + rows_.dim_out() + 1, features, !dual && preconditioned_cg_is_faster(m))) {
+      PhaseTimer timer(report_, "cg");
+      const IterationOptions limits = options_.solver == "auto" ? auto_iterations() : iterations();
+      solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, execution_, report_);
+    } else if (dual) {
       solution = fourier_dual(map);
-    } else if (use_direct(m + rows_.dim_out() + 1, 0)) {
+    } else {
       Moments moments(m, origin_);
       sum(map, moments);
       PhaseTimer timer(report_, "solve");
       solution = solve_primal(moments, problem(), execution_, report_);
-    } else {
-      PhaseTimer timer(report_, "cg");
-      solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), cg(), execution_, report_);
     }
     return finish(std::move(map), solution);
   }
 
-  // Kernels whose outputs do not come apart: curl-free, divergence-free, sums.
+  LinearSolution iterate(const FourierMap<T>& map, const Expansion& expansion) {
+    const std::string& solver = options_.solver;
+    PhaseTimer timer(report_, solver);
+    report_.reason = fmt::format("{}: asked for", solver);
+    const ExpandedProblem<FourierMap<T>> task{map,     expansion,      rows_,                 at_once_,
+                                              origin_, options_.alpha, options_.fit_intercept};
+    const double n = static_cast<double>(rows_.rows().value_or(summary_.rows)), limit = memory_limit(execution_);
+    if (solver == "lsmr") {
+      const double needed = 16 * n * static_cast<double>(rows_.dim_out());
+      require(needed <= limit, "fit: solver 'lsmr' needs {} for vectors over the rows, the memory budget is {}; use solver 'cg'",
+              format_bytes(needed), format_bytes(limit));
+      return solve_expanded_lsmr(task, iterations(), execution_, report_);
+    }
+    if (solver == "idr") return solve_expanded_idr(task, options_.seed, iterations(), execution_, report_);
+    const bool keep_rows = n * static_cast<double>(rows_.dim_in() + 1) * sizeof(T) <= limit / 4;
+    const BatchOptions batches{solver == "sgd" ? StepRule::sgd : StepRule::adam, options_.seed, keep_rows};
+    return solve_expanded_batches(task, batches, iterations(), execution_, report_);
+  }
+
+  // Kernels whose outputs do not come apart: curl-free, divergence-free, sums; and any kernel for iterative solvers.
   KernelMachine<T> fit_fourier_expanded() {
     FourierMap<T> map = sample_map();
     const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
     const Index m = map.n_features();
     LinearSolution solution;
-    if (use_direct(expansion.dim_coef(), 8.0 * static_cast<double>(m) * static_cast<double>(m))) {
+    const double gram_bytes = 8.0 * static_cast<double>(m) * static_cast<double>(m);
+    if (iterative_only()) {
+      solution = iterate(map, expansion);
+    } else if (use_direct(expansion.dim_coef(), gram_bytes, cg_is_faster(m, expansion.dim_coef()))) {
       Moments moments(m, origin_);
       sum(map, moments);
       PhaseTimer timer(report_, "solve");
       solution = solve_expanded(moments, expansion, options_.alpha, options_.fit_intercept, execution_, report_);
     } else {
       PhaseTimer timer(report_, "cg");
-      solution = solve_expanded_cg(map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept, cg(),
+      solution = solve_expanded_cg(map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept, iterations(),
                                    execution_, report_);
     }
     return finish(std::move(map), solution);
@@ -211,9 +284,20 @@ class Fit {
           KP.col(j) = Eigen::Map<const Vector<double>>(wide.data(), n * p);
         }
       };
-      solution =
-          solve_dual_blocks_cg(product, all.dual, options_.alpha, options_.fit_intercept, cg(), execution_, report_);
+      const auto column = [&](Index k) -> Vector<double> {
+        Matrix<T> C = Matrix<T>::Zero(1, p), out(n, p);
+        C(0, k % p) = 1;
+        OperatorMap<T>(*kernel_, map.anchors().row(k / p), p, transform_).apply(map.anchors(), C, out, execution_);
+        const Matrix<double> wide = out.template cast<double>();
+        return Eigen::Map<const Vector<double>>(wide.data(), n * p);
+      };
+      // K(x, x) is the same for every x.
+      MatrixColumns columns{Vector<double>(n * p), column};
+      for (Index a = 0; a < p; ++a) columns.diagonal(Eigen::seq(a, Eigen::last, p)).setConstant(column(a)[a]);
+      solution = solve_dual_blocks_cg(product, all.dual, options_.alpha, options_.fit_intercept, iterations(), execution_,
+                                      report_, columns);
     }
+    weights_ = all.dual.weights;
     return finish(std::move(map), solution);
   }
 
@@ -229,6 +313,10 @@ class Fit {
     }
     PhaseTimer timer(report_, "solve");
     LinearSolution solution = solve_dual(K, all.dual, problem(), execution_, report_);
+    if (options_.keep_moments) {
+      Moments moments(map.n_features(), origin_);
+      sum(map, moments);
+    }
     solution.coefficients = transposed_product(phi, solution.coefficients, execution_);
     return solution;
   }
@@ -243,6 +331,7 @@ class Fit {
       builder.add(block);
       execution_.checkpoint({"fitting", block.first_row + block.rows, total});
     }
+    if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
   }
 
   KernelMachine<T> finish(typename KernelMachine<T>::Map map, const LinearSolution& solution) {
@@ -259,6 +348,8 @@ class Fit {
     record.input_names = options_.input_names;
     record.target_names = options_.target_names;
     record.report = report_;
+    record.moments = moments_;
+    record.weights = weights_;
     Matrix<T> root;
     if (!outputs_.identity()) root = outputs_.root().template cast<T>();
     return KernelMachine<T>(*kernel_, std::move(map), solution.coefficients.template cast<T>(), std::move(root),
@@ -274,21 +365,11 @@ class Fit {
   InputTransform transform_;
   std::optional<Kernel> kernel_;
   OutputFactor outputs_;
-  Vector<double> origin_;
+  Vector<double> origin_, weights_;
+  std::shared_ptr<const Moments> moments_;
 };
 
 }  // namespace
-
-void FitOptions::check() const {
-  require(approximation == "fourier" || approximation == "exact", "approximation must be 'fourier' or 'exact', found '{}'",
-          approximation);
-  require(solver == "auto" || solver == "direct" || solver == "cg", "solver must be 'auto', 'direct' or 'cg', found '{}'",
-          solver);
-  require(alpha >= 0 && std::isfinite(alpha), "alpha must be finite and not negative, found {}", alpha);
-  if (approximation == "fourier") frequency_count(n_components);
-  require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);
-  require(tol > 0 && std::isfinite(tol), "tol must be positive, found {}", tol);
-}
 
 template <Real T>
 KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& options) {

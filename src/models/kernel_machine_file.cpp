@@ -69,6 +69,7 @@ Json to_json(const FitRecord& record) {
           {"target_names", record.target_names},
           {"report",
            {{"solver", record.report.solver},
+            {"reason", record.report.reason},
             {"converged", record.report.status == SolveStatus::converged},
             {"iterations", record.report.iterations},
             {"residual", record.report.residual},
@@ -90,6 +91,7 @@ FitRecord record_from(const Json& json) {
   json.at("target_names").get_to(record.target_names);
   const Json& report = json.at("report");
   report.at("solver").get_to(record.report.solver);
+  record.report.reason = report.value("reason", std::string());
   record.report.status = report.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
   report.at("iterations").get_to(record.report.iterations);
   report.at("residual").get_to(record.report.residual);

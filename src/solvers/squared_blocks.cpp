@@ -56,7 +56,8 @@ LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double
 }
 
 LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha, bool fit_intercept,
-                                    const CgOptions& options, const Execution& execution, SolveReport& report) {
+                                    const IterationOptions& options, const Execution& execution, SolveReport& report,
+                                    const MatrixColumns& columns) {
   const BlockSystem system(rows, fit_intercept);
   Matrix<double> scaled;
   const auto weighted = [&](const Matrix<double>& P, Matrix<double>& HP) {
@@ -64,8 +65,10 @@ LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualR
     product(scaled, HP);
     HP = system.root_weights.asDiagonal() * HP;
   };
-  const Matrix<double> solved = solve_shifted_cg(weighted, Vector<double>::Ones(system.right.cols()), alpha, system.right,
-                                                 options, execution, report);
+  const Vector<double> delta = Vector<double>::Ones(system.right.cols());
+  const Matrix<double> solved =
+      solve_shifted_cg(weighted, delta, alpha, system.right, options, execution, report,
+                       low_rank_preconditioner(columns, system.root_weights, delta, alpha, execution));
   return system.finish(solved, rows, fit_intercept);
 }
 

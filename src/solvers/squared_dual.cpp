@@ -68,7 +68,8 @@ LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const Squared
 }
 
 LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& rows, const SquaredLossProblem& problem,
-                             const CgOptions& options, const Execution& execution, SolveReport& report) {
+                             const IterationOptions& options, const Execution& execution, SolveReport& report,
+                             const MatrixColumns& columns) {
   const DualSystem system(rows, problem);
   Matrix<double> scaled;
   const auto weighted = [&](const Matrix<double>& P, Matrix<double>& HP) {
@@ -76,8 +77,9 @@ LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& ro
     product(scaled, HP);
     HP = system.root_weights.asDiagonal() * HP;
   };
-  const Matrix<double> solved =
-      solve_shifted_cg(weighted, system.delta, problem.alpha, system.right, options, execution, report);
+  const Matrix<double> solved = solve_shifted_cg(
+      weighted, system.delta, problem.alpha, system.right, options, execution, report,
+      low_rank_preconditioner(columns, system.root_weights, system.delta, problem.alpha, execution));
   return system.finish(solved, rows, problem);
 }
 

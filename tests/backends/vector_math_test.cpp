@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "support/random_matrix.hpp"
+
 namespace carmina {
 namespace {
 
@@ -44,6 +46,30 @@ TYPED_TEST(VectorMath, Exponential) {
     for (int i = 0; i < n; ++i) {
       const double expected = std::exp(-0.5 * double(before[i]));
       EXPECT_NEAR(x[i], expected, 8 * std::numeric_limits<T>::epsilon() * expected + std::numeric_limits<T>::min());
+    }
+  }
+}
+
+// All widths around the registers' and all small p, in strided arrays whose other entries must not change.
+TYPED_TEST(VectorMath, ProductsWithFewColumns) {
+  using T = TypeParam;
+  for (const Index rows : {1, 2, 3, 4, 5, 9}) {
+    for (const Index columns : {1, 7, 8, 15, 16, 33, 64, 70, 131}) {
+      for (Index p = 1; p <= 9; ++p) {
+        const Matrix<T> A = testing::random_matrix<T>(rows, columns + 3, 1), B = testing::random_matrix<T>(p, columns + 2, 2),
+                        R = testing::random_matrix<T>(rows, p + 1, 3);
+        Matrix<T> product = Matrix<T>::Ones(rows, p + 2), transposed = Matrix<T>::Ones(p, columns + 4);
+        backend::add_product_few(A.data(), A.cols(), rows, columns, B.data(), B.cols(), p, product.data(), product.cols());
+        backend::add_transposed_few(A.data(), A.cols(), rows, columns, R.data(), R.cols(), p, transposed.data(),
+                                    transposed.cols());
+        Matrix<double> expected = Matrix<double>::Ones(rows, p + 2), turned = Matrix<double>::Ones(p, columns + 4);
+        const Matrix<double> a = A.leftCols(columns).template cast<double>();
+        expected.leftCols(p) += a * B.leftCols(columns).template cast<double>().transpose();
+        turned.leftCols(columns) += R.leftCols(p).template cast<double>().transpose() * a;
+        const double allowed = 1e2 * std::numeric_limits<T>::epsilon();
+        ASSERT_LT(testing::max_difference(product, expected), allowed * (1 + expected.norm()));
+        ASSERT_LT(testing::max_difference(transposed, turned), allowed * (1 + turned.norm()));
+      }
     }
   }
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from carmina import FourierFeatures, _core
-from carmina.kernels import Decomposable, Gaussian
+from carmina.kernels import CurlFree, Decomposable, DivergenceFree, Gaussian, Matern
 from numpy.testing import assert_allclose
 from sklearn.metrics import pairwise_distances
 
@@ -86,10 +86,11 @@ def test_a_larger_map_begins_with_a_smaller_one():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_transform_is_bit_equal_on_one_and_two_threads(dtype):
     rows = np.random.default_rng(1).normal(size=(3000, 5)).astype(dtype)
-    frequencies = FourierFeatures(n_components=600, random_state=0).fit(rows).frequencies_
-    one, two = (_core.fourier_features(frequencies, rows, threads=threads) for threads in (1, 2))
-    assert one.dtype == dtype
-    assert (one == two).all()
+    for kernel in (Gaussian(1.0), CurlFree(Gaussian(1.0)) + DivergenceFree(Matern(1.0, 2.5))):
+        W = FourierFeatures(kernel, n_components=60, random_state=0).fit(rows).frequencies_
+        one, two = (_core.fourier_features(kernel, W, rows, threads=threads) for threads in (1, 2))
+        assert one.dtype == dtype
+        assert (one == two).all()
 
 
 def test_names_and_random_states():

@@ -33,8 +33,10 @@ def test_examples_in_docstrings(name):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("kernel", [carmina.kernels.Gaussian, carmina.kernels.Decomposable])
-def test_examples_of_kernels(kernel):
+@pytest.mark.parametrize("name", [name for name in carmina.kernels.__all__ if name != "Kernel"])
+def test_examples_of_kernels(name):
+    kernel = getattr(carmina.kernels, name)
+    assert kernel.__module__ == "carmina.kernels"
     examples = doctest.DocTestParser().get_doctest(kernel.__doc__, {}, kernel.__name__, None, None)
     assert examples.examples
     assert doctest.DocTestRunner().run(examples).failed == 0

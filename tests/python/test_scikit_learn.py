@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from carmina import FourierFeatures, KernelRegressor
-from carmina.kernels import Decomposable, Gaussian
+from carmina import FourierFeatures, KernelClassifier, KernelRegressor
+from carmina.kernels import Decomposable, Gaussian, Laplacian
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -18,7 +18,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 
-@parametrize_with_checks([FourierFeatures(), KernelRegressor(), KernelRegressor(approximation="exact")])
+@parametrize_with_checks(
+    [
+        FourierFeatures(),
+        FourierFeatures(Gaussian(1.0) + 0.5 * Laplacian(2.0)),
+        KernelRegressor(),
+        KernelRegressor(approximation="exact"),
+        KernelClassifier(),
+        KernelClassifier(approximation="exact", coding="one-hot"),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="n_components=1")
@@ -31,6 +40,7 @@ def test_constructor_has_the_documented_parameters_in_their_order():
         "solver max_iter tol random_state n_jobs memory_budget verbose"
     )
     assert " ".join(inspect.signature(KernelRegressor).parameters) == expected
+    assert " ".join(inspect.signature(KernelClassifier).parameters) == f"{expected} coding"
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -24,6 +24,9 @@ bool cholesky(Index n, double* A, Index lda);
 // X (n, m) <- (L Lᵀ)⁻¹ X with L from cholesky().
 void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
 
+// X (n, m) <- L⁻¹ X with L from cholesky().
+void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
+
 // Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
 // j-th eigenvector.
 void symmetric_eigen(Index n, double* A, Index lda, double* values);

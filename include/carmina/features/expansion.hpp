@@ -43,6 +43,7 @@ class Expansion {
 };
 
 // Frequencies of all terms, n_components / 2 for each, each term from a stream of its own: (terms n_components / 2, d).
-Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed);
+Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
+                                       Sampling sampling = Sampling::iid);
 
 }  // namespace carmina

@@ -3,8 +3,18 @@
 #include <carmina/features/input_transform.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 #include <cstdint>
+#include <string>
 
 namespace carmina {
+
+// How frequencies are drawn: independently; in blocks of dim_in mutually orthogonal ones (radial kernels only); or from
+// shifted quasi-random points. Each one alone always has the kernel's spectral measure.
+enum class Sampling { iid, orthogonal, sobol };
+Sampling parse_sampling(const std::string& name);
+
+// The first `count` frequencies that the stream holds for the kernel: (count, dim_in).
+Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random,
+                                  Sampling sampling = Sampling::iid);
 
 // SPEC 1c: phi(x) = D^(-1/2) [cos<x, w_1>, ..., cos<x, w_D>, sin<x, w_1>, ..., sin<x, w_D>], so that
 // phi(x).phi(z) estimates k(x - z). A value: sampled once, then immutable.
@@ -18,7 +28,7 @@ class FourierMap {
   // Frequencies of the kernel's spectral measure, a function of (seed, index) alone: a larger map begins with a
   // smaller one's. n_components counts columns: twice the number of frequencies.
   FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
-             InputTransform transform = {});
+             InputTransform transform = {}, Sampling sampling = Sampling::iid);
 
   Index dim_in() const { return W_.cols(); }
   Index units() const { return W_.rows(); }
@@ -44,9 +54,6 @@ class FourierMap {
   InputTransform transform_;
   T scale_;
 };
-
-// The first `count` frequencies that the stream holds for the kernel: (count, dim_in).
-Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random);
 
 // n_components must be even, positive: shared by everything that takes it from a user.
 Index frequency_count(Index n_components);

@@ -25,12 +25,18 @@ struct Laplacian {
   // SPEC 1a: each coordinate is Cauchy(0, 1).
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     for (Index j = 0; j < d; ++j) {
-      const double u = random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j));
-      out[j] = std::tan(std::numbers::pi * (u + 0x1p-54 - 0.5));  // never the pole itself
+      out[j] = cauchy_quantile(random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)) + 0x1p-54);
     }
+  }
+  static constexpr bool radial = false;
+  void quasi_frequency(const double* u, Index d, double* out) const {
+    for (Index j = 0; j < d; ++j) out[j] = cauchy_quantile(u[j]);
   }
 
   bool operator==(const Laplacian&) const = default;
+
+ private:
+  static double cauchy_quantile(double u) { return std::tan(std::numbers::pi * (u - 0.5)); }
 };
 
 }  // namespace carmina

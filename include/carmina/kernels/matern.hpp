@@ -34,6 +34,11 @@ struct Matern {
     normal_vector(random, i, d, std::sqrt(nu / random.gamma(nu, static_cast<std::uint64_t>(i))), out);
   }
 
+  static constexpr bool radial = true;
+  void quasi_frequency(const double* u, Index d, double* out) const {
+    normal_vector(u, d, std::sqrt(nu / gamma_quantile(nu, u[d])), out);
+  }
+
   bool operator==(const Matern&) const = default;
 
  private:

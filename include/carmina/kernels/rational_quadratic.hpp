@@ -37,6 +37,11 @@ struct RationalQuadratic {
     normal_vector(random, i, d, std::sqrt(tau), out);
   }
 
+  static constexpr bool radial = true;
+  void quasi_frequency(const double* u, Index d, double* out) const {
+    normal_vector(u, d, std::sqrt(gamma_quantile(shape, u[d]) / shape), out);
+  }
+
   bool operator==(const RationalQuadratic&) const = default;
 };
 
@@ -63,6 +68,11 @@ struct Cauchy {
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     const double tau = 2 * random.gamma(1, static_cast<std::uint64_t>(i));
     normal_vector(random, i, d, std::sqrt(tau), out);
+  }
+
+  static constexpr bool radial = true;
+  void quasi_frequency(const double* u, Index d, double* out) const {
+    normal_vector(u, d, std::sqrt(2 * gamma_quantile(1, u[d])), out);
   }
 
   bool operator==(const Cauchy&) const = default;

@@ -5,7 +5,9 @@
 #include <carmina/features/operator_map.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/model_file.hpp>
+#include <carmina/solvers/moments.hpp>
 #include <carmina/solvers/report.hpp>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +25,10 @@ struct FitRecord {
   Vector<double> target_mean;  // (p), of the training rows: the yardstick of RRMSE
   std::vector<std::string> input_names, target_names;
   SolveReport report;
+
+  // What the variance of predictions needs besides the model (models/posterior.hpp); in the file only on request.
+  std::shared_ptr<const Moments> moments;  // of a Fourier fit that was asked to keep them
+  Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
 };
 
 template <Real T>

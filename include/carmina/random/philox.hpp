@@ -11,6 +11,8 @@ enum class Stream : std::uint32_t {
   rows = 2,        // choosing rows, for instance for the median heuristic
   data = 3,        // generators of data sets
   noise = 4,
+  shadow = 5,      // the shadow space of IDR(s)
+  batches = 6,     // the order of rows in mini-batches
 };
 
 // Philox4x32-10 (Random123): the counter is (i, j, stream), the key is the seed. Nothing is kept between calls.

@@ -2,8 +2,8 @@
 #pragma once
 #include <carmina/features/expansion.hpp>
 #include <carmina/kernels/decomposable.hpp>
+#include <carmina/solvers/low_rank.hpp>
 #include <carmina/solvers/moments.hpp>
-#include <carmina/solvers/shifted_systems.hpp>
 
 namespace carmina {
 
@@ -27,7 +27,7 @@ LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem,
 // The same by conjugate gradients over the rows: nothing of size features x features.
 template <ScalarMap M>
 LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                               const Vector<double>& origin, const SquaredLossProblem& problem, const CgOptions& options,
+                               const Vector<double>& origin, const SquaredLossProblem& problem, const IterationOptions& options,
                                const Execution& execution, SolveReport& report);
 
 // Rows of a dual problem: f = sum_i k(., x_i) A c_i. Weights must be positive.
@@ -42,9 +42,10 @@ struct DualRows {
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
                           const Execution& execution, SolveReport& report);
 
-// The same with K only as a product.
+// The same with K only as a product. Given K's columns too, some of them make a preconditioner.
 LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& rows, const SquaredLossProblem& problem,
-                             const CgOptions& options, const Execution& execution, SolveReport& report);
+                             const IterationOptions& options, const Execution& execution, SolveReport& report,
+                             const MatrixColumns& columns = {});
 
 // Kernels whose outputs do not come apart (SPEC 1c): theta has one column, expansion.dim_coef() rows. The coefficients
 // returned are E theta (features, p), to be used with the scalar map alone.
@@ -53,14 +54,15 @@ LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, doub
 template <ScalarMap M>
 LinearSolution solve_expanded_cg(const M& map, const Expansion& expansion, RowSource<typename M::Scalar>& rows,
                                  Index rows_at_once, const Vector<double>& origin, double alpha, bool fit_intercept,
-                                 const CgOptions& options, const Execution& execution, SolveReport& report);
+                                 const IterationOptions& options, const Execution& execution, SolveReport& report);
 
 // (K + alpha W^-1) c + 1 (x) b = y, the rows' coefficients summing to zero; K (n p, n p), row i p + a for output a of row i,
 // lower triangle, is overwritten. Coefficients are (n, p).
 LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double alpha, bool fit_intercept,
                                  const Execution& execution, SolveReport& report);
-// The same with K only as a product with (n p, columns).
+// The same with K only as a product with (n p, columns), and perhaps its columns for a preconditioner.
 LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha, bool fit_intercept,
-                                    const CgOptions& options, const Execution& execution, SolveReport& report);
+                                    const IterationOptions& options, const Execution& execution, SolveReport& report,
+                                    const MatrixColumns& columns = {});
 
 }  // namespace carmina

@@ -11,11 +11,20 @@ namespace {
 struct Float {
   using Scalar = float;
   using Register = __m512;
+  static constexpr int registers = 32;
   static constexpr Index width = 16;
   static Register load(const float* x) { return _mm512_loadu_ps(x); }
   static void store(float* x, Register r) { _mm512_storeu_ps(x, r); }
   static Register broadcast(float x) { return _mm512_set1_ps(x); }
   static Register multiply(Register a, Register b) { return _mm512_mul_ps(a, b); }
+  static Register multiply_add(Register a, Register b, Register c) { return _mm512_fmadd_ps(a, b, c); }
+  static float sum(Register r) {
+    alignas(64) float part[width];
+    _mm512_store_ps(part, r);
+    float total = 0;
+    for (const float x : part) total += x;
+    return total;
+  }
   static Register exp(Register x) { return Sleef_expf16_u10avx512f(x); }
   static void sincos(Register x, Register& sine, Register& cosine) {
     const auto both = Sleef_sincosf16_u35avx512f(x);
@@ -27,11 +36,20 @@ struct Float {
 struct Double {
   using Scalar = double;
   using Register = __m512d;
+  static constexpr int registers = 32;
   static constexpr Index width = 8;
   static Register load(const double* x) { return _mm512_loadu_pd(x); }
   static void store(double* x, Register r) { _mm512_storeu_pd(x, r); }
   static Register broadcast(double x) { return _mm512_set1_pd(x); }
   static Register multiply(Register a, Register b) { return _mm512_mul_pd(a, b); }
+  static Register multiply_add(Register a, Register b, Register c) { return _mm512_fmadd_pd(a, b, c); }
+  static double sum(Register r) {
+    alignas(64) double part[width];
+    _mm512_store_pd(part, r);
+    double total = 0;
+    for (const double x : part) total += x;
+    return total;
+  }
   static Register exp(Register x) { return Sleef_expd8_u10avx512f(x); }
   static void sincos(Register x, Register& sine, Register& cosine) {
     const auto both = Sleef_sincosd8_u35avx512f(x);

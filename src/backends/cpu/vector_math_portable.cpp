@@ -10,11 +10,14 @@ template <class T>
 struct One {
   using Scalar = T;
   using Register = T;
+  static constexpr int registers = 16;
   static constexpr Index width = 1;
   static T load(const T* x) { return *x; }
   static void store(T* x, T r) { *x = r; }
   static T broadcast(T x) { return x; }
   static T multiply(T a, T b) { return a * b; }
+  static T multiply_add(T a, T b, T c) { return a * b + c; }
+  static T sum(T r) { return r; }
   static T exp(T x) { return std::exp(x); }
   static void sincos(T x, T& sine, T& cosine) {
     sine = std::sin(x);

@@ -1,0 +1,37 @@
+// cli/kernel_text.cpp -- a term of a kernel: its weight, coupling, name and numbers.
+#include "kernel_text.hpp"
+
+#include <algorithm>
+
+namespace carmina::cli {
+
+std::string coupling_word(const Term& term) {
+  if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
+    return *kind == Differential::curl_free ? "curl-free" : "divergence-free";
+  }
+  return std::holds_alternative<OutputMatrix>(term.coupling) ? "decomposable" : "none";
+}
+
+std::string kernel_text(const Term& term) {
+  std::string text;
+  if (term.weight != 1) text += fmt::format("{:.6g} * ", term.weight);
+  if (std::holds_alternative<Differential>(term.coupling)) text += coupling_word(term) + " ";
+  text += kernel_name(term.scalar);
+  std::string numbers;
+  for (const auto& [name, value] : kernel_parameters(term.scalar)) {
+    numbers += fmt::format("{}{} {:.6g}", numbers.empty() ? "" : ", ", name, value);
+  }
+  return numbers.empty() ? text : fmt::format("{} ({})", text, numbers);
+}
+
+std::string length_scale_text(const Term& term) {
+  constexpr std::size_t most = 8;
+  const std::vector<double>& values = length_scale(term.scalar).values();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, values.size()); ++i) {
+    text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", values[i]);
+  }
+  return values.size() > most ? text + fmt::format(" and {} more", values.size() - most) : text;
+}
+
+}  // namespace carmina::cli

@@ -1,0 +1,159 @@
+"""Kernel machines for classes as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from carmina import _core, kernels, outputs
+from carmina._kernels import coupled, is_scalar
+from carmina._machine import KernelMachineEstimator
+from carmina._validation import one_of
+
+
+class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
+    """Kernel machine that fits a score of each class to one-hot targets; the largest decides.
+
+    With simplex coding the kernel is k(x, z) A, where A holds the products between the corners of a regular
+    simplex (`outputs.simplex`): the scores of all classes sum to a constant, so that no class is described
+    twice. With one-hot coding each class has a machine of its own.
+
+    Parameters
+    ----------
+    kernel : str or kernel, default="gaussian"
+        A name, with `gamma`, or a value from `carmina.kernels`: a scalar kernel, or a sum of such. With
+        one-hot coding also an operator-valued one, with as many outputs as classes.
+    approximation, n_components, loss, alpha, gamma, fit_intercept, scale_inputs, fill_missing, sampling
+        As for `KernelRegressor`.
+    solver, max_iter, tol, random_state, n_jobs, memory_budget, verbose
+        As for `KernelRegressor`.
+    coding : "simplex" or "one-hot", default="simplex"
+        How the scores of different classes go together.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    kernel_ : kernel
+        The kernel, its width resolved and its outputs coupled.
+    coef_, intercept_, n_iter_, report_, n_features_in_, feature_names_in_
+        As for `KernelRegressor`, with a column for each class.
+
+    Examples
+    --------
+    >>> from carmina import KernelClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris()
+    >>> names = iris.target_names[iris.target]
+    >>> model = KernelClassifier(n_components=200, alpha=0.1, random_state=0).fit(iris.data, names)
+    >>> model.predict(iris.data[:2])
+    array(['setosa', 'setosa'], dtype='<U10')
+    >>> model.score(iris.data, names) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | kernels.Kernel = "gaussian",
+        approximation: str = "fourier",
+        n_components: int = 1000,
+        loss: str = "squared",
+        alpha: float = 1.0,
+        gamma: float | str = "median",
+        fit_intercept: bool = True,
+        scale_inputs: bool = False,
+        fill_missing: bool = False,
+        sampling: str = "iid",
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        verbose: bool = False,
+        coding: str = "simplex",
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            approximation=approximation,
+            n_components=n_components,
+            loss=loss,
+            alpha=alpha,
+            gamma=gamma,
+            fit_intercept=fit_intercept,
+            scale_inputs=scale_inputs,
+            fill_missing=fill_missing,
+            sampling=sampling,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            memory_budget=memory_budget,
+            verbose=verbose,
+        )
+        self.coding = coding
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            float32 is computed in float32, anything else in float64. A C-ordered array is not copied.
+        y : array_like of shape (n,)
+            Labels of any type that can be sorted.
+        sample_weight : array_like of shape (n,) or None
+            A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        """
+        X, y = self._validated(X, y)
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
+        options = self._options()
+        if one_of("coding", self.coding, ["simplex", "one-hot"]) == "simplex":
+            self._couple(options, outputs.simplex(len(classes)))
+        one_hot = np.zeros((len(y), len(classes)), dtype=X.dtype)
+        one_hot[np.arange(len(y)), labels] = 1
+        options.target_names = [str(label) for label in classes]
+        self._fit_machine(X, one_hot, sample_weight, options)
+        self.classes_ = classes
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray:
+        """Scores of the rows of X, one column per class of `classes_`; for two classes of shape (n,), the
+        second's less the first's."""
+        scores = self._predict_machine(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """The class of the largest score for each row of X."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+    def _couple(self, options: _core.FitOptions, A: NDArray) -> None:
+        if isinstance(self.kernel, str):
+            options.output_matrix = A
+        elif is_scalar(self.kernel):
+            options.kernel = coupled(self.kernel, A)
+        else:
+            raise ValueError(f"coding='simplex' is for scalar kernels, found {self.kernel!r}")
+
+    def _file_state(self) -> dict[str, Any]:
+        labels = self.classes_.tolist()
+        if not all(isinstance(label, (bool, int, float, str)) for label in labels):
+            found = type(labels[0]).__name__
+            raise ValueError(f"save: class labels must be numbers, texts or booleans, found {found}")
+        return {"classes": labels, "classes_dtype": self.classes_.dtype.str}
+
+    def _restore_file_state(self, state: dict[str, Any]) -> None:
+        classes = np.array(state["classes"], dtype=np.dtype(str(state["classes_dtype"])))
+        if classes.shape != (self._machine.dim_out,):
+            raise ValueError(f"{classes.size} class labels for {self._machine.dim_out} outputs")
+        self.classes_ = classes

@@ -1,0 +1,222 @@
+"""What the estimators share: parameters, the fit of a machine, its report, files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from carmina import _core, _files, kernels
+from carmina._validation import (
+    component_count,
+    integer,
+    kernel_or_name,
+    length_scale_of,
+    memory_bytes,
+    number,
+    one_of,
+    seed_of,
+    thread_count,
+)
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """What the solver did.
+
+    Attributes
+    ----------
+    solver : str
+        "direct" or "cg".
+    converged : bool
+    iterations : int
+        1 for a direct solve.
+    residual : float
+        Relative residual of the linear system; 0 where a factorisation gave the solution.
+    message : str
+        What is remarkable about the fit; usually empty.
+    seconds : dict of str to float
+        Time per phase.
+    """
+
+    solver: str
+    converged: bool
+    iterations: int
+    residual: float
+    message: str
+    seconds: dict[str, float]
+
+
+class KernelMachineEstimator(BaseEstimator):
+    """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
+
+    def __init__(
+        self,
+        kernel: str | kernels.Kernel = "gaussian",
+        approximation: str = "fourier",
+        n_components: int = 1000,
+        loss: str = "squared",
+        alpha: float = 1.0,
+        gamma: float | str = "median",
+        fit_intercept: bool = True,
+        scale_inputs: bool = False,
+        fill_missing: bool = False,
+        sampling: str = "iid",
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_components = n_components
+        self.loss = loss
+        self.alpha = alpha
+        self.gamma = gamma
+        self.fit_intercept = fit_intercept
+        self.scale_inputs = scale_inputs
+        self.fill_missing = fill_missing
+        self.sampling = sampling
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.verbose = verbose
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
+        check_is_fitted(self)
+        _files.save(self, path)
+
+    @property
+    def kernel_(self) -> kernels.Kernel:
+        return self._fitted("kernel_").kernel
+
+    @property
+    def coef_(self) -> NDArray:
+        return self._fitted("coef_").coefficients
+
+    @property
+    def intercept_(self) -> float | NDArray:
+        return self._fitted("intercept_").intercept
+
+    @property
+    def report_(self) -> SolveReport:
+        return SolveReport(**self._fitted("report_").report)
+
+    def _validated(self, X: ArrayLike, y: ArrayLike, **targets: Any) -> tuple[NDArray, NDArray]:
+        return validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self.fill_missing else True,
+            **targets,
+        )
+
+    def _fit_machine(
+        self, X: NDArray, Y: NDArray, sample_weight: ArrayLike | None, options: _core.FitOptions
+    ) -> None:
+        """Fit targets Y (n, p), both validated."""
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        options.input_names = list(getattr(self, "feature_names_in_", []))
+        self._machine = _core.Machine.fit(
+            X,
+            Y,
+            sample_weight,
+            options,
+            threads=thread_count(self.n_jobs),
+            memory_budget=memory_bytes(self.memory_budget),
+            progress=_print_progress if self.verbose else None,
+        )
+        self.n_iter_ = self.report_.iterations
+        self._warn()
+
+    def _checked_inputs(self, X: ArrayLike) -> NDArray:
+        check_is_fitted(self)
+        filled = self._machine.record["fill_missing"]
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            dtype=self._machine.dtype,
+            ensure_all_finite="allow-nan" if filled else True,
+        )
+
+    def _predict_machine(self, X: ArrayLike) -> NDArray:
+        X = self._checked_inputs(X)
+        return self._machine.predict(X, threads=thread_count(self.n_jobs))
+
+    def _fitted(self, attribute: str) -> _core.Machine:
+        # AttributeError, not NotFittedError, so that hasattr() answers.
+        if "_machine" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
+        return self._machine
+
+    def _options(self) -> _core.FitOptions:
+        one_of("loss", self.loss, ["squared"])
+        one_of("sampling", self.sampling, ["iid"])
+        options = _core.FitOptions()
+        kernel = kernel_or_name(self.kernel)
+        if isinstance(kernel, str):
+            options.kernel_name = kernel
+            length_scale = length_scale_of(self.gamma)
+            if length_scale is not None:
+                options.length_scale = length_scale
+        else:
+            options.kernel = kernel
+        options.approximation = one_of("approximation", self.approximation, ["fourier", "exact"])
+        if options.approximation == "fourier":
+            options.n_components = component_count(self.n_components)
+        options.alpha = number("alpha", self.alpha)
+        options.fit_intercept = bool(self.fit_intercept)
+        options.scale_inputs = bool(self.scale_inputs)
+        options.fill_missing = bool(self.fill_missing)
+        options.solver = one_of("solver", self.solver, ["auto", "direct", "cg"])
+        options.max_iter = integer("max_iter", self.max_iter)
+        options.tol = number("tol", self.tol)
+        options.seed = seed_of(self.random_state)
+        return options
+
+    def _warn(self) -> None:
+        report = self.report_
+        if not report.converged:
+            reached = f"after {report.iterations} iterations the relative residual is {report.residual:.2g}"
+            message = report.message or f"{report.solver}: {reached}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        elif report.message:
+            warnings.warn(report.message, UserWarning, stacklevel=4)
+
+    def _file_state(self) -> dict[str, Any]:
+        """What a file keeps of the fitted estimator besides parameters and machine; plain values."""
+        raise NotImplementedError
+
+    def _restore_file_state(self, state: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_machine" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = bool(self.fill_missing)
+        return tags
+
+
+def _print_progress(phase: str, done: int, total: int) -> None:
+    of_total = f" of {total} ({done / total:.0%})" if total else ""
+    print(f"carmina: {phase}: {done}{of_total}", file=sys.stderr, flush=True)

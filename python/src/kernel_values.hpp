@@ -1,0 +1,30 @@
+// kernel_values.hpp -- the classes that Python knows kernels by: each holds a Kernel, whose terms decide the class.
+#pragma once
+#include <carmina/kernels/kernel.hpp>
+
+#include "bindings.hpp"
+
+namespace carmina::python {
+
+// A scalar kernel, alone.
+template <class K>
+struct Scalar : Kernel {
+  explicit Scalar(K scalar) : Kernel(std::move(scalar)) {}
+  const K& value() const { return std::get<K>(terms()[0].scalar); }
+};
+
+// Several terms, or one that is multiplied.
+struct Sum : Kernel {
+  explicit Sum(Kernel kernel) : Kernel(std::move(kernel)) {}
+};
+
+// The kernel as an object of its class: Gaussian, ..., Decomposable, CurlFree, DivergenceFree or Sum.
+nb::object to_python(const Kernel& kernel);
+nb::object to_python(const ScalarKernel& kernel);
+// Class of a term without its weight.
+nb::object unweighted(const Term& term);
+
+void bind_scalar_kernels(nb::module_& m);
+void bind_operator_kernels(nb::module_& m);
+
+}  // namespace carmina::python

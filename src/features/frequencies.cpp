@@ -1,0 +1,64 @@
+// features/frequencies.cpp -- draws from spectral measures: independent, orthogonal, quasi-random.
+#include <carmina/core/error.hpp>
+#include <carmina/features/fourier_map.hpp>
+
+#include <Eigen/QR>
+
+#include <algorithm>
+
+namespace carmina {
+namespace {
+
+// Each block of d frequencies gets d orthonormal directions, uniform on the rotations, with the lengths of independent
+// draws: for a measure invariant under rotations every single frequency keeps its distribution.
+template <class K>
+void orthogonalize(const K& kernel, Matrix<double>& W, const Random& random) {
+  require(K::radial, "sampling 'orthogonal' needs a kernel of |x - z|; the {} kernel is not", kernel.name);
+  const Index d = W.cols();
+  const Random directions = random.child(0xffff);
+  for (Index first = 0; first < W.rows(); first += d) {
+    const Eigen::MatrixXd G = Eigen::MatrixXd::NullaryExpr(d, d, [&](Index i, Index j) {
+      return directions.normal(static_cast<std::uint64_t>(first + i), static_cast<std::uint32_t>(j));
+    });
+    const Eigen::MatrixXd Q = Eigen::HouseholderQR<Eigen::MatrixXd>(G).householderQ();
+    for (Index i = 0; i < std::min(d, W.rows() - first); ++i) {
+      W.row(first + i) = W.row(first + i).norm() * Q.col(i).transpose();
+    }
+  }
+}
+
+}  // namespace
+
+Index frequency_count(Index n_components) {
+  require(n_components > 0 && n_components % 2 == 0,
+          "n_components must be positive and even, a cosine and a sine for each frequency; found {}", n_components);
+  return n_components / 2;
+}
+
+Sampling parse_sampling(const std::string& name) {
+  if (name == "iid") return Sampling::iid;
+  if (name == "orthogonal") return Sampling::orthogonal;
+  require(name == "sobol", "sampling must be 'iid', 'orthogonal' or 'sobol', found '{}'", name);
+  return Sampling::sobol;
+}
+
+Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,
+                                  Sampling sampling) {
+  length_scale(kernel).check_dimension(kernel_name(kernel), d);
+  Matrix<double> W(count, d);
+  std::visit(
+      [&](const auto& k) {
+        if (sampling == Sampling::sobol) {
+          const Matrix<double> points = sobol_points(count, d + 1, random);
+          for (Index i = 0; i < count; ++i) k.quasi_frequency(points.row(i).data(), d, W.row(i).data());
+        } else {
+          for (Index i = 0; i < count; ++i) k.unit_frequency(random, i, d, W.row(i).data());
+          if (sampling == Sampling::orthogonal) orthogonalize(k, W, random);
+        }
+        for (Index j = 0; j < d; ++j) W.col(j) /= k.length_scale[j];
+      },
+      kernel);
+  return W;
+}
+
+}  // namespace carmina

@@ -1,0 +1,91 @@
+// theory/cost.cpp -- times the operators as the solvers use them: factors outside, products over rows inside.
+#include <carmina/backends/blas.hpp>
+#include <carmina/features/expansion.hpp>
+#include <carmina/features/map_operations.hpp>
+#include <carmina/theory/cost.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "terms.hpp"
+
+namespace carmina::theory {
+namespace {
+
+template <class Body>
+double best_of(int repetitions, const Body& body) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repetitions; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+// F = [C S] Theta Bᵀ, SPEC 1c: the outputs' factor is applied to p' columns, not to every frequency.
+OperatorCost separable_cost(const FourierMap<double>& map, const Matrix<double>& B, ConstView<double> X,
+                            int repetitions, const Execution& execution) {
+  const Index n = X.rows(), rank = B.cols();
+  const Matrix<double> theta = Matrix<double>::Random(map.n_features(), rank), Y = Matrix<double>::Random(n, B.rows());
+  Matrix<double> G(n, rank), F(n, B.rows()), sums(map.n_features(), rank);
+  OperatorCost cost;
+  cost.apply = best_of(repetitions, [&] {
+    apply(map, X, theta, View<double>(G), execution);
+    F.noalias() = G * B.transpose();
+  });
+  cost.adjoint = best_of(repetitions, [&] {
+    G.noalias() = Y * B;
+    sums.setZero();
+    adjoint(map, X, G, sums, execution);
+  });
+  // phiᵀ phi Theta BᵀB
+  cost.normal = best_of(repetitions, [&] {
+    sums.setZero();
+    const Matrix<double> turned = theta * (B.transpose() * B);
+    normal_operator(map, X, static_cast<const double*>(nullptr), turned, sums, execution);
+  });
+  cost.stored = static_cast<std::size_t>(map.frequencies().size() + B.size()) * sizeof(double);
+  return cost;
+}
+
+OperatorCost expanded_cost(const FourierMap<double>& map, const Expansion& expansion, ConstView<double> X,
+                           int repetitions, const Execution& execution) {
+  const Index p = expansion.dim_out();
+  const Matrix<double> theta = Matrix<double>::Random(expansion.dim_coef(), 1), Y = Matrix<double>::Random(X.rows(), p);
+  Matrix<double> F(X.rows(), p), sums(map.n_features(), p), gradient;
+  OperatorCost cost;
+  cost.apply = best_of(repetitions, [&] { apply(map, X, expansion.expand(theta), View<double>(F), execution); });
+  cost.adjoint = best_of(repetitions, [&] {
+    sums.setZero();
+    adjoint(map, X, Y, sums, execution);
+    gradient = expansion.contract(sums);
+  });
+  cost.normal = best_of(repetitions, [&] {
+    sums.setZero();
+    normal_operator(map, X, static_cast<const double*>(nullptr), expansion.expand(theta), sums, execution);
+    gradient = expansion.contract(sums);
+  });
+  cost.stored = static_cast<std::size_t>(map.frequencies().size()) * sizeof(double);  // B_j follows from w_j
+  return cost;
+}
+
+}  // namespace
+
+OperatorCost operator_cost(const Kernel& kernel, Index n_components, ConstView<double> X, int repetitions,
+                           const Execution& execution) {
+  require(X.rows() > 0 && repetitions > 0, "operator_cost: {} rows and {} repetitions; both must be positive", X.rows(),
+          repetitions);
+  const Index p = outputs_of(kernel, X.cols());
+  const Matrix<double> W = sample_term_frequencies(kernel, X.cols(), n_components, 0);
+  const FourierMap<double> map(W);
+  if (const Term* term = kernel.separable()) {
+    const auto* matrix = std::get_if<OutputMatrix>(&term->coupling);
+    const Matrix<double> B = matrix ? factor_output_matrix(matrix->A()).root() : Matrix<double>::Identity(p, p);
+    return separable_cost(map, B, X, repetitions, execution);
+  }
+  return expanded_cost(map, Expansion(kernel, W, p), X, repetitions, execution);
+}
+
+}  // namespace carmina::theory

@@ -1,0 +1,89 @@
+// cli/kernels_test.cpp -- every kernel that the program can be asked for, against the library; kernels in words.
+#include <carmina/models/kernel_machine.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace carmina::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+// A field seen at 150 places, and a fit of it by the program and by the library.
+class Kernels : public ::testing::Test {
+ protected:
+  Kernels() {
+    Matrix<double> all(field_.X.rows(), 4);
+    all << field_.X, field_.Y;
+    write_table(table_, {"x", "y", "east", "north"}, all);
+    options_.n_components = 64;
+    options_.alpha = 0.1;
+    options_.scale_inputs = true;
+  }
+  // What the program says; its predictions must be the library's with options_.
+  std::string fit(const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"fit",  table_,         "--targets", "east,north", "--model",
+                                      model_, "--components", "64",        "--alpha",    "0.1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string said = run_well(words);
+    run_well({"predict", model_, table_, "--out", folder_.path("p.npy")});
+    const Matrix<double> expected = KernelMachine<double>::fit(field_.X, field_.Y, options_).predict(field_.X);
+    EXPECT_LT((read_table(folder_.path("p.npy")).values - expected).cwiseAbs().maxCoeff(), 1e-9) << said;
+    return said;
+  }
+
+  TempDir folder_;
+  const std::string table_ = folder_.path("field.csv"), model_ = folder_.path("m");
+  const Dataset field_ = vector_field("curl-free", 150, {.noise = 0.05, .seed = 1});
+  FitOptions options_;
+};
+
+TEST_F(Kernels, EveryScalarOneByName) {
+  for (const std::string name : {"gaussian", "laplacian", "matern", "cauchy", "rational_quadratic"}) {
+    options_.kernel_name = name;
+    EXPECT_THAT(fit({"--kernel", name}), HasSubstr("; " + name));
+  }
+}
+
+TEST_F(Kernels, WithTheirParameters) {
+  options_.kernel_name = "matern";
+  options_.kernel_parameters = {{"nu", 2.5}};
+  EXPECT_THAT(fit({"--kernel", "matern", "--nu", "2.5"}), HasSubstr("matern (nu 2.5) kernel of width"));
+  EXPECT_THAT(run_well({"info", model_}), HasSubstr("kernel         matern (nu 2.5), length scale"));
+  options_.kernel_name = "rational_quadratic";
+  options_.kernel_parameters = {{"shape", 0.7}};
+  fit({"--kernel", "rational_quadratic", "--shape", "0.7"});
+  const Json about = Json::parse(run_well({"info", model_, "--json"}));
+  EXPECT_EQ(about["kernel"][0]["parameters"], (Json{{"shape", 0.7}}));
+}
+
+TEST_F(Kernels, OfVectorFields) {
+  for (const std::string kind : {"curl-free", "divergence-free"}) {
+    options_.coupling = kind == "curl-free" ? OutputCoupling::curl_free : OutputCoupling::divergence_free;
+    for (const std::string approximation : {"fourier", "exact"}) {
+      options_.approximation = approximation;
+      EXPECT_THAT(fit({"--operator", kind, "--approximation", approximation}),
+                  HasSubstr("; " + kind + " gaussian kernel of width"));
+    }
+    EXPECT_THAT(run_well({"info", model_}), HasSubstr("kernel         " + kind + " gaussian, length scale"));
+  }
+}
+
+TEST_F(Kernels, EveryTermOfASumIsTold) {
+  options_.kernel = 0.3 * CurlFree(Gaussian(0.5)) + DivergenceFree(Matern(LengthScale(2.0), 2.5)) +
+                    Decomposable(Cauchy(LengthScale({1.0, 3.0})), Matrix<double>::Identity(2, 2));
+  KernelMachine<double>::fit(field_.X, field_.Y, options_).save(model_);
+  EXPECT_THAT(run_well({"info", model_}), HasSubstr("kernel         0.3 * curl-free gaussian, length scale 0.5\n"
+                                                    "  +            divergence-free matern (nu 2.5), length scale 2\n"
+                                                    "  +            cauchy, length scale 1, 3, output matrix 2 x 2\n"));
+  const Json about = Json::parse(run_well({"info", model_, "--json"}));
+  ASSERT_EQ(about["kernel"].size(), 3);
+  EXPECT_EQ(about["kernel"][0]["weight"], 0.3);
+  EXPECT_EQ(about["kernel"][1]["operator"], "divergence-free");
+  EXPECT_EQ(about["kernel"][2]["output_matrix"], Json::parse("[[1, 0], [0, 1]]"));
+}
+
+}  // namespace
+}  // namespace carmina::testing
