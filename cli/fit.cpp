@@ -20,7 +20,8 @@ namespace {
 struct FitCommand {
   std::string data, model;
   Targets targets;
-  std::string kernel = "gaussian", coupling, length_scale = "median", loss = "squared", matrix, seed = "0";
+  std::string kernel = "gaussian", coupling, length_scale = "median", loss = "squared", matrix, seed = "0",
+              sampling = "iid";
   std::optional<double> nu, shape;
   bool float32 = false, no_scale = false, no_intercept = false;
   FitOptions fit;
@@ -50,12 +51,14 @@ void FitCommand::check_words() {
   known("--operator", coupling, {"", "none", "decomposable", "curl-free", "divergence-free"});
   known("--loss", loss, {"squared"});
   known("--approximation", fit.approximation, {"fourier", "exact"});
-  known("--solver", fit.solver, {"auto", "direct", "cg"});
+  known("--solver", fit.solver, {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam"});
+  known("--sampling", sampling, {"iid", "orthogonal", "sobol"});
   require(matrix.empty() || coupling.empty() || coupling == "decomposable",
           "--output-matrix needs --operator decomposable, found {}", coupling);
   check_kernel();
   const auto [end, code] = std::from_chars(seed.data(), seed.data() + seed.size(), fit.seed);
   require(code == std::errc() && end == seed.data() + seed.size(), "--seed must be from 0 to 2^64 - 1, found {}", seed);
+  fit.sampling = parse_sampling(sampling);
   fit.scale_inputs = !no_scale;
   fit.fit_intercept = !no_intercept;
   fit.check();
@@ -184,9 +187,11 @@ void add_fit(CLI::App& program) {
   option("--loss", it->loss, "squared", "What a residual costs");
   option("--alpha", it->fit.alpha, "NUMBER", "Weight of the penalty");
   option("--seed", it->seed, "N", "Seed of the random features")->check(looks_like_integer());
-  option("--solver", it->fit.solver, "auto|direct|cg", "direct: factorise a matrix; cg: iterate, in less memory");
-  option("--max-iter", it->fit.max_iter, "N", "Most iterations of cg");
-  option("--tol", it->fit.tol, "NUMBER", "Relative residual at which cg stops");
+  option("--sampling", it->sampling, "iid|orthogonal|sobol", "How the features' frequencies are drawn");
+  option("--solver", it->fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam",
+         "direct: factorise a matrix; cg: iterate, in less memory; the others: Fourier features only");
+  option("--max-iter", it->fit.max_iter, "N", "Most iterations; of sgd and adam: passes over the rows");
+  option("--tol", it->fit.tol, "NUMBER", "Relative residual at which iterations stop; sgd and adam: at its root");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
   command->add_flag("--float32", it->float32, "Compute in single precision");

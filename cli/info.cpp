@@ -58,10 +58,12 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
             {"loss", "squared"},
             {"alpha", record.alpha},
             {"seed", record.seed},
+            {"sampling", sampling_name(record.sampling)},
             {"fit_intercept", record.fit_intercept},
             {"scale_inputs", record.scale_inputs},
             {"fill_missing", record.fill_missing},
             {"solver", record.report.solver},
+            {"reason", record.report.reason},
             {"converged", record.report.status == SolveStatus::converged},
             {"iterations", record.report.iterations},
             {"residual", record.report.residual},
@@ -104,6 +106,7 @@ void print_text(const Json& about, const Kernel& kernel) {
   line("solver", fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
                              counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
                              fit["converged"] ? "" : ", not converged"));
+  if (!fit["reason"].get<std::string>().empty()) line("chosen", fit["reason"].get<std::string>());
   if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {

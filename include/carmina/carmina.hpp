@@ -7,11 +7,11 @@
 #include <carmina/data/rows.hpp>
 #include <carmina/data/splits.hpp>
 #include <carmina/data/table.hpp>
+#include <carmina/features/expansion.hpp>
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/features/operator_map.hpp>
-#include <carmina/features/expansion.hpp>
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/outputs.hpp>
 #include <carmina/models/evaluation.hpp>

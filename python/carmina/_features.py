@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from carmina import _core, kernels
-from carmina._validation import component_count, kernel_or_name, length_scale_of, one_of, seed_of
+from carmina._validation import SAMPLINGS, component_count, kernel_or_name, length_scale_of, one_of, seed_of
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -31,8 +31,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     gamma : "median" or float, default="median"
         γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
         distance between the rows of X.
-    sampling : "iid", default="iid"
-        How frequencies are drawn.
+    sampling : "iid", "orthogonal" or "sobol", default="iid"
+        How frequencies are drawn: independently; in blocks of mutually orthogonal ones, for all kernels but
+        "laplacian"; or from shifted quasi-random points. The latter two often estimate better.
     random_state : int, generator or None, default=None
         An integer is the seed itself; None or a generator is asked for one.
 
@@ -74,7 +75,6 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def fit(self, X: ArrayLike, y: Any = None) -> FourierFeatures:
         """Draw the frequencies; X gives the number of columns and, for `gamma="median"`, the width."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        one_of("sampling", self.sampling, ["iid"])
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
             length_scale = length_scale_of(self.gamma)
@@ -88,6 +88,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_components=component_count(self.n_components),
             seed=seed_of(self.random_state),
             dtype=X.dtype.name,
+            sampling=one_of("sampling", self.sampling, SAMPLINGS),
         )
         return self
 

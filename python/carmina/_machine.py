@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from carmina import _core, _files, kernels
 from carmina._validation import (
+    SAMPLINGS,
     component_count,
     integer,
     kernel_or_name,
@@ -35,10 +36,12 @@ class SolveReport:
     Attributes
     ----------
     solver : str
-        "direct" or "cg".
+        "direct", "cg", "lsmr", "idr", "sgd" or "adam".
+    reason : str
+        Why this one.
     converged : bool
     iterations : int
-        1 for a direct solve.
+        1 for a direct solve; of "sgd" and "adam": passes over the rows.
     residual : float
         Relative residual of the linear system; 0 where a factorisation gave the solution.
     message : str
@@ -48,6 +51,7 @@ class SolveReport:
     """
 
     solver: str
+    reason: str
     converged: bool
     iterations: int
     residual: float
@@ -169,7 +173,6 @@ class KernelMachineEstimator(BaseEstimator):
 
     def _options(self) -> _core.FitOptions:
         one_of("loss", self.loss, ["squared"])
-        one_of("sampling", self.sampling, ["iid"])
         options = _core.FitOptions()
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
@@ -182,11 +185,12 @@ class KernelMachineEstimator(BaseEstimator):
         options.approximation = one_of("approximation", self.approximation, ["fourier", "exact"])
         if options.approximation == "fourier":
             options.n_components = component_count(self.n_components)
+        options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         options.alpha = number("alpha", self.alpha)
         options.fit_intercept = bool(self.fit_intercept)
         options.scale_inputs = bool(self.scale_inputs)
         options.fill_missing = bool(self.fill_missing)
-        options.solver = one_of("solver", self.solver, ["auto", "direct", "cg"])
+        options.solver = one_of("solver", self.solver, ["auto", "direct", "cg", "lsmr", "idr", "sgd", "adam"])
         options.max_iter = integer("max_iter", self.max_iter)
         options.tol = number("tol", self.tol)
         options.seed = seed_of(self.random_state)

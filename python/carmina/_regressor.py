@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from carmina import _core, theory
 from carmina._machine import KernelMachineEstimator
-from carmina._validation import thread_count
+from carmina._validation import memory_bytes, thread_count
+
+# Sums over the rows that `predict` needs for variances are kept up to this size.
+MOMENT_BYTES = 256e6
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
@@ -40,14 +45,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         divergence-free kernels take one common factor for all columns: anything else would break them.
     fill_missing : bool, default=False
         Put the training mean in the place of NaN in X; part of the model.
-    sampling : "iid", default="iid"
-        How frequencies are drawn.
-    solver : "auto", "direct" or "cg", default="auto"
-        A factorisation, or conjugate gradients; "auto" takes the first while it fits in memory.
+    sampling : "iid", "orthogonal" or "sobol", default="iid"
+        How frequencies are drawn: independently; in blocks of mutually orthogonal ones, for all kernels but
+        "laplacian"; or from shifted quasi-random points. The latter two often estimate better.
+    solver : "auto", "direct", "cg", "lsmr", "idr", "sgd" or "adam", default="auto"
+        A factorisation; conjugate gradients; and, of Fourier machines alone, two more Krylov methods and two
+        that work on batches of rows. "auto" takes "direct" or "cg"; `report_.reason` says why.
     max_iter : int, default=1000
-        Of cg.
+        Most iterations of all but "direct"; of "sgd" and "adam" passes over the rows.
     tol : float, default=1e-6
-        Of cg: relative residual.
+        Relative residual at which iterations stop; "sgd" and "adam" stop at its square root.
     random_state : int, generator or None, default=None
         An integer is the seed itself; None or a generator is asked for one.
     n_jobs : int or None, default=None
@@ -71,7 +78,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     n_iter_ : int
         Iterations of the solver; 1 for a direct solve.
     report_ : SolveReport
-        What the solver did, and the seconds per phase.
+        What the solver did and why it was taken, and the seconds per phase.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -104,13 +111,47 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         X, y = self._validated(X, y, multi_output=True, y_numeric=True)
         options = self._options()
         options.target_names = target_names
+        options.keep_moments = self._moment_bytes(options, y) <= self._most_moment_bytes()
         self._fit_machine(X, y.reshape(len(y), -1), sample_weight, options)
         self._y_ndim = y.ndim
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision."""
-        return self._as_targets(self._predict_machine(X))
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> NDArray | tuple[NDArray, NDArray]:
+        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision.
+
+        `return_std` also gives the standard deviation of a new observation, in the shape of the prediction;
+        `return_cov` the covariance of its outputs at each row, of shape (n, p, p). The fit is taken for the
+        posterior of a Gaussian process: noise of variance `alpha`, a flat prior on the intercept.
+
+        A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory: files
+        and pickles do not hold it. An exact machine always does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from carmina import KernelRegressor
+        >>> X = np.linspace(0, 6, 50)[:, None]
+        >>> model = KernelRegressor(gamma=0.5, alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
+        >>> mean, std = model.predict([[3.0], [9.0]], return_std=True)
+        >>> bool(std[0] < 0.15 < std[1])
+        True
+        """
+        if return_std and return_cov:
+            raise ValueError("predict: return_std and return_cov cannot both be asked for")
+        prediction = self._as_targets(self._predict_machine(X))
+        if not (return_std or return_cov):
+            return prediction
+        self._check_moments()
+        X = self._checked_inputs(X)
+        threads = thread_count(self.n_jobs)
+        if return_std:
+            deviation = self._as_targets(self._machine.deviation(X, threads=threads))
+            return prediction, deviation.astype(prediction.dtype, copy=False)
+        p = self._machine.dim_out
+        covariance = self._machine.covariance(X, threads=threads).reshape(-1, p, p)
+        return prediction, covariance.astype(prediction.dtype, copy=False)
 
     def predict_parts(self, X: ArrayLike) -> tuple[NDArray, ...]:
         """What each term of a sum kernel contributes: one array per term of `kernel_.terms`, each shaped as
@@ -131,6 +172,42 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         parts = self._machine.predict_parts(X, threads=thread_count(self.n_jobs))
         return tuple(self._as_targets(part) for part in parts)
 
+    def approximation_report(
+        self,
+        X: ArrayLike,
+        *,
+        n_pairs: int = 2000,
+        tolerance: float | None = None,
+        confidence: float = 0.95,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> theory.ApproximationReport:
+        """How well the machine's Fourier features stand for its kernel on the rows of X, which are filled and
+        scaled as for a prediction. Options are those of `carmina.theory.approximation_report`; `random_state`
+        picks the pairs, None: by the seed of the fit.
+
+        Examples
+        --------
+        >>> from carmina import KernelRegressor, datasets
+        >>> data = datasets.friedman(300, random_state=0)
+        >>> model = KernelRegressor(n_components=500, random_state=0).fit(data.X, data.Y)
+        >>> report = model.approximation_report(data.X)
+        >>> report.n_components, bool(report.rms_error < 0.1)
+        (500, True)
+        """
+        X = self._checked_inputs(X)
+        frequencies = self._machine.frequencies
+        if frequencies is None:
+            raise ValueError("approximation_report: the machine is exact, nothing is approximated")
+        return theory.approximation_report(
+            self.kernel_,
+            self._machine.transformed(X),
+            random_state=self._machine.record["random_state"] if random_state is None else random_state,
+            n_pairs=n_pairs,
+            tolerance=tolerance,
+            confidence=confidence,
+            frequencies=frequencies,
+        )
+
     @property
     def coef_(self) -> NDArray:
         coefficients = super().coef_
@@ -143,6 +220,30 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
 
     def _as_targets(self, columns: NDArray) -> NDArray:
         return columns.ravel() if self._y_ndim == 1 else columns
+
+    @staticmethod
+    def _moment_bytes(options: _core.FitOptions, y: NDArray) -> int:
+        terms = len(options.kernel.terms) if options.kernel is not None else 1
+        outputs = 1 if y.ndim == 1 else y.shape[1]
+        return 8 * (terms * options.n_components + outputs + 1) ** 2
+
+    def _most_moment_bytes(self) -> float:
+        budget = memory_bytes(self.memory_budget)
+        return min(MOMENT_BYTES, budget / 4) if budget else MOMENT_BYTES
+
+    def _check_moments(self) -> None:
+        machine = self._machine
+        if machine.frequencies is None or machine.has_moments:
+            return
+        solver = machine.report["solver"]
+        if solver != "direct":
+            raise ValueError(
+                f"predict: variances of Fourier machines need solver='direct'; it was {solver!r}"
+            )
+        raise ValueError(
+            "predict: variances need sums over the training rows, which files and pickles do not hold and a "
+            "fit keeps only up to 256 MB, or a quarter of memory_budget; fit again, or with fewer components"
+        )
 
     def _file_state(self) -> dict[str, Any]:
         return {"y_ndim": self._y_ndim}

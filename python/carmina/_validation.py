@@ -32,6 +32,9 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
     raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
 
 
+SAMPLINGS = ["iid", "orthogonal", "sobol"]
+
+
 def component_count(n_components: Any) -> int:
     """Columns of a Fourier map. The library refuses odd numbers. Only 1, with which scikit-learn's checks fit
     every estimator that has this parameter, is taken for the smallest map there is."""

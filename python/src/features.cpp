@@ -62,13 +62,15 @@ void bind_features(nb::module_& m) {
       nb::arg("X"), nb::arg("threads") = 0, "The length scale that gamma='median' stands for.");
   m.def(
       "sample_frequencies",
-      [](const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed, const std::string& dtype) {
+      [](const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed, const std::string& dtype,
+         const std::string& sampling) {
         kernel.check_dimensions(dim_in, kernel.n_outputs(dim_in).value_or(1));
-        Matrix<double> W = sample_term_frequencies(kernel, dim_in, n_components, seed);
+        Matrix<double> W = sample_term_frequencies(kernel, dim_in, n_components, seed, parse_sampling(sampling));
         if (dtype == dtype_name<float>) return nb::cast(to_numpy(Matrix<float>(W.cast<float>())));
         return nb::cast(to_numpy(std::move(W)));
       },
       nb::arg("kernel"), nb::arg("dim_in"), nb::arg("n_components"), nb::arg("seed"), nb::arg("dtype"),
+      nb::arg("sampling") = "iid",
       "Frequencies of a kernel's spectral measure, n_components / 2 for each of its terms, one after the other.");
   m.def(
       "fourier_features",

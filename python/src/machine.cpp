@@ -1,5 +1,5 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/posterior.hpp>
 #include <cstring>
 
 #include <nanobind/stl/optional.h>
@@ -17,6 +17,9 @@ namespace {
 struct Machine {
   AnyKernelMachine machine;
   std::string estimator;  // JSON; empty when the command line wrote the file
+  // In the machine's precision, made when first asked for.
+  mutable std::shared_ptr<const Posterior<float>> posterior_float = nullptr;
+  mutable std::shared_ptr<const Posterior<double>> posterior_double = nullptr;
 
   template <class F>
   auto visit(F&& f) const {
@@ -85,11 +88,66 @@ nb::list predict_parts(const Machine& self, nb::handle X, int threads) {
   return result;
 }
 
+// method(posterior, X, execution): (n, columns)
+template <class Method>
+nb::object from_posterior(const Machine& self, nb::handle X, int threads, Method method) {
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    const Rows<T> rows(X, "variance: X");
+    require(rows.columns() == machine.dim_in(), "variance: X has {} columns, the model has {} inputs", rows.columns(),
+            machine.dim_in());
+    const Execution execution = make_execution(threads, 0, nb::none());
+    auto& kept = [&]() -> std::shared_ptr<const Posterior<T>>& {
+      if constexpr (std::same_as<T, float>)
+        return self.posterior_float;
+      else
+        return self.posterior_double;
+    }();
+    auto posterior = kept;  // another thread may put its own there meanwhile
+    if (!posterior) {
+      posterior = run(execution, [&](const Execution& e) { return std::make_shared<const Posterior<T>>(machine, e); });
+      kept = posterior;
+    }
+    return nb::cast(to_numpy(run(execution, [&](const Execution& e) { return method(*posterior, rows.view(), e); })));
+  });
+}
+
+nb::object deviation(const Machine& self, nb::handle X, int threads) {
+  return from_posterior(self, X, threads,
+                        [](const auto& p, const auto& x, const Execution& e) { return p.deviation(x, e); });
+}
+
+nb::object covariance(const Machine& self, nb::handle X, int threads) {
+  return from_posterior(self, X, threads,
+                        [](const auto& p, const auto& x, const Execution& e) { return p.covariance(x, e); });
+}
+
+// X as the map's kernel sees it: filled, shifted, scaled.
+nb::object transformed(const Machine& self, nb::handle X) {
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    Matrix<T> rows = Rows<T>(X, "X").view();
+    require(rows.cols() == machine.dim_in(), "X has {} columns, the model has {} inputs", rows.cols(),
+            machine.dim_in());
+    const auto apply = [&](const auto& map) {
+      map.transform().apply(rows.data(), rows.cols(), rows.rows(), rows.cols(), rows.data());
+    };
+    std::visit(apply, machine.map());
+    return nb::cast(to_numpy(std::move(rows)));
+  });
+}
+
+nb::object frequencies(const Machine& self) {
+  return self.visit([]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    const auto* map = std::get_if<FourierMap<T>>(&machine.map());
+    return map ? nb::cast(to_numpy(Matrix<T>(map->frequencies()))) : nb::none();
+  });
+}
+
 nb::dict report(const Machine& self) {
   const SolveReport& report = self.visit([](const auto& m) -> const SolveReport& { return m.record().report; });
   nb::dict seconds, result;
   for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
   result["solver"] = report.solver;
+  result["reason"] = report.reason;
   result["converged"] = report.status == SolveStatus::converged;
   result["iterations"] = report.iterations;
   result["residual"] = report.residual;
@@ -104,6 +162,7 @@ nb::dict record(const Machine& self) {
   nb::dict result;
   result["approximation"] = record.approximation;
   result["n_components"] = record.n_components;
+  result["sampling"] = sampling_name(record.sampling);
   result["alpha"] = record.alpha;
   result["fit_intercept"] = record.fit_intercept;
   result["scale_inputs"] = record.scale_inputs;
@@ -137,6 +196,9 @@ void bind_options(nb::module_& m) {
           "A of a decomposable kernel, when the scalar one is given by name.")
       .def_rw("approximation", &FitOptions::approximation)
       .def_rw("n_components", &FitOptions::n_components)
+      .def_prop_rw(
+          "sampling", [](const FitOptions& o) { return sampling_name(o.sampling); },
+          [](FitOptions& o, const std::string& name) { o.sampling = parse_sampling(name); })
       .def_rw("alpha", &FitOptions::alpha)
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
       .def_rw("scale_inputs", &FitOptions::scale_inputs)
@@ -145,6 +207,7 @@ void bind_options(nb::module_& m) {
       .def_rw("max_iter", &FitOptions::max_iter)
       .def_rw("tol", &FitOptions::tol)
       .def_rw("seed", &FitOptions::seed)
+      .def_rw("keep_moments", &FitOptions::keep_moments)
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names);
 }
@@ -158,6 +221,9 @@ void bind_machine(nb::module_& m) {
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
+      .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
+      .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
+      .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")
       .def(
           "save",
           [](const Machine& self, const std::string& path) {
@@ -193,6 +259,10 @@ void bind_machine(nb::module_& m) {
                    [](const Machine& self) {
                      return self.visit([](const auto& m) { return nb::cast(to_numpy(m.intercept())); });
                    })
+      .def_prop_ro("frequencies", &frequencies, "Of a Fourier machine; None for an exact one.")
+      .def_prop_ro(
+          "has_moments",
+          [](const Machine& self) { return self.visit([](const auto& m) { return m.record().moments != nullptr; }); })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));

@@ -9,8 +9,8 @@
 namespace carmina {
 namespace {
 
-// SPEC 1b: B = |w| H[:, 2:d] with the Householder reflection H = I - 2 v vᵀ / vᵀv, v = w + sign(w_1) |w| e_1, which takes
-// w to a multiple of e_1. B Bᵀ = |w|^2 I - w wᵀ.
+// SPEC 1b: B = |w| H[:, 2:d] with the Householder reflection H = I - 2 v vᵀ / vᵀv, v = w + sign(w_1) |w| e_1, which
+// takes w to a multiple of e_1. B Bᵀ = |w|^2 I - w wᵀ.
 struct Reflection {
   const double* w;
   Index d;
@@ -154,14 +154,15 @@ Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterS
     for (std::size_t ti = 0; ti <= si; ++ti) {
       const Segment &s = segments_[si], &t = segments_[ti];
       const Index height = s.count * s.width, breadth = t.count * t.width;
-      // out[(part, j, b), (part', k, b')] = G[(part, j), (part', k)] <B_j e_b, B_k e_b'>; a strip of frequencies a task.
+      // out[(part, j, b), (part', k, b')] = G[(part, j), (part', k)] <B_j e_b, B_k e_b'>; a strip of frequencies a
+      // task.
       constexpr Index strip = 16;
       parallel_for((s.count + strip - 1) / strip, threads, [&](Index task, int) {
         const Index j0 = task * strip, j1 = std::min(s.count, j0 + strip), rows = (j1 - j0) * s.width;
         Matrix<double> products(rows, breadth);
         backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, rows, breadth, dim_out_, 1.0,
-                              all[si].row(j0 * s.width).data(), dim_out_, all[ti].data(), dim_out_, 0.0, products.data(),
-                              breadth);
+                              all[si].row(j0 * s.width).data(), dim_out_, all[ti].data(), dim_out_, 0.0,
+                              products.data(), breadth);
         for (Index part = 0; part < 2; ++part) {
           for (Index other = 0; other < 2; ++other) {
             if (si == ti && other > part) continue;
@@ -191,8 +192,8 @@ Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index
   Matrix<double> W(terms * count, dim_in);
   for (Index i = 0; i < terms; ++i) {
     const auto& scalar = kernel.terms()[static_cast<std::size_t>(i)].scalar;
-    W.middleRows(i * count, count) =
-        sample_frequencies(scalar, dim_in, count, i == 0 ? random : random.child(static_cast<std::uint32_t>(i)), sampling);
+    W.middleRows(i * count, count) = sample_frequencies(
+        scalar, dim_in, count, i == 0 ? random : random.child(static_cast<std::uint32_t>(i)), sampling);
   }
   return W;
 }

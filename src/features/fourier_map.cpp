@@ -29,10 +29,10 @@ FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
 template <Real T>
 FourierMap<T>::FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                           InputTransform transform, Sampling sampling)
-    : FourierMap(sample_frequencies(kernel, dim_in, frequency_count(n_components), Random(seed, Stream::frequencies),
-                                    sampling)
-                     .template cast<T>(),
-                 std::move(transform)) {}
+    : FourierMap(
+          sample_frequencies(kernel, dim_in, frequency_count(n_components), Random(seed, Stream::frequencies), sampling)
+              .template cast<T>(),
+          std::move(transform)) {}
 
 template <Real T>
 typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, Index rows, T* scratch) const {
@@ -65,8 +65,8 @@ void FourierMap<T>::wide_phases(const Prepared& in, Index first, Index count, T*
   for (Index i = 0; i < in.rows; ++i) {
     for (Index j = 0; j < d; ++j) X[i * d + j] = static_cast<double>(in.x[i * in.stride + j]);
   }
-  backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, d, 1.0, X, d, wide_.row(first).data(),
-                        d, 0.0, phases, count);
+  backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, d, 1.0, X, d,
+                        wide_.row(first).data(), d, 0.0, phases, count);
   constexpr double turn = 2 * std::numbers::pi;
   for (Index i = 0; i < in.rows; ++i) {
     for (Index j = 0; j < count; ++j) {

@@ -42,6 +42,18 @@ Sampling parse_sampling(const std::string& name) {
   return Sampling::sobol;
 }
 
+std::string sampling_name(Sampling sampling) {
+  switch (sampling) {
+    case Sampling::iid:
+      return "iid";
+    case Sampling::orthogonal:
+      return "orthogonal";
+    case Sampling::sobol:
+      return "sobol";
+  }
+  fail("unknown sampling");
+}
+
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,
                                   Sampling sampling) {
   length_scale(kernel).check_dimension(kernel_name(kernel), d);

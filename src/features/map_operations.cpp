@@ -12,10 +12,10 @@ namespace {
 
 using backend::Transpose;
 
-constexpr Index tile_rows = 256;     // rows evaluated together
+constexpr Index tile_rows = 256;       // rows evaluated together
 constexpr Index tile_bytes = 1 << 19;  // of features: half of a usual second-level cache
-constexpr Index sum_rows = 2048;     // rows summed in T before they join the sum in double
-constexpr Index wave = 16;           // such sums under way at once, whatever the number of threads
+constexpr Index sum_rows = 2048;       // rows summed in T before they join the sum in double
+constexpr Index wave = 16;             // such sums under way at once, whatever the number of threads
 
 template <class M>
 Index units_per_tile() {
@@ -26,7 +26,8 @@ Index units_per_tile() {
 template <class T>
 class Scratch {
  public:
-  Scratch(int workers, Index size) : buffers_(static_cast<std::size_t>(workers)), size_(static_cast<std::size_t>(size)) {}
+  Scratch(int workers, Index size)
+      : buffers_(static_cast<std::size_t>(workers)), size_(static_cast<std::size_t>(size)) {}
   T* operator[](int worker) {
     auto& buffer = buffers_[static_cast<std::size_t>(worker)];
     if (buffer.size() < size_) buffer.resize(size_);
@@ -40,7 +41,8 @@ class Scratch {
 
 // out (rows, p) += phi B for phi (rows, columns) and B given as Bᵀ (p, columns).
 template <class T>
-void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt, Index ldb, Index p, T* out, Index ldo) {
+void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt, Index ldb, Index p, T* out,
+                 Index ldo) {
   if (p <= backend::few_columns) {
     backend::add_product_few(phi, ld, rows, columns, Bt, ldb, p, out, ldo);
   } else {
@@ -49,7 +51,8 @@ void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt,
 }
 // out (p, columns) += Rᵀ phi
 template <class T>
-void add_transposed(const T* phi, Index ld, Index rows, Index columns, const T* R, Index ldr, Index p, T* out, Index ldo) {
+void add_transposed(const T* phi, Index ld, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
+                    Index ldo) {
   if (p <= backend::few_columns) {
     backend::add_transposed_few(phi, ld, rows, columns, R, ldr, p, out, ldo);
   } else {
@@ -68,13 +71,13 @@ using Residual = std::function<const typename M::Scalar*(const typename M::Scala
                                                          typename M::Scalar* scratch, Index& stride)>;
 
 template <ScalarMap M>
-void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Residual<M>& residual, Matrix<double>& out,
-                const Execution& execution) {
+void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Residual<M>& residual,
+                Matrix<double>& out, const Execution& execution) {
   using T = typename M::Scalar;
   check_inputs(map, X.cols());
   const Index n = X.rows(), m = map.n_features();
-  require(out.rows() == m && out.cols() == p, "adjoint: the result is {} x {}, expected {} x {}", out.rows(), out.cols(),
-          m, p);
+  require(out.rows() == m && out.cols() == p, "adjoint: the result is {} x {}, expected {} x {}", out.rows(),
+          out.cols(), m, p);
   // All features of a tile's rows at once, so that apply and adjoint share them; fewer rows for a wider map.
   const Index rows_at_once = std::clamp<Index>(tile_bytes / (m * static_cast<Index>(sizeof(T))), 16, tile_rows);
   const Index stretches = (n + sum_rows - 1) / sum_rows;
@@ -153,8 +156,8 @@ void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::
       const Index count = std::min(step, units - u);
       map.tile(in, u, count, phi, count, M::parts * count);
       for (Index k = 0; k < M::parts; ++k) {
-        add_product(phi + k * count, M::parts * count, rows, count, turned.data() + k * units + u, turned.cols(), p, result,
-                    out.outerStride());
+        add_product(phi + k * count, M::parts * count, rows, count, turned.data() + k * units + u, turned.cols(), p,
+                    result, out.outerStride());
       }
     }
   });
@@ -193,11 +196,11 @@ void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typena
       out, execution);
 }
 
-#define CARMINA_INSTANTIATE(M)                                                                                      \
-  template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                        \
-  template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);     \
-  template void adjoint(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, Matrix<double>&, const Execution&);   \
-  template void normal_operator(const M&, ConstView<M::Scalar>, const M::Scalar*, ConstView<M::Scalar>,             \
+#define CARMINA_INSTANTIATE(M)                                                                                    \
+  template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                      \
+  template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);   \
+  template void adjoint(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, Matrix<double>&, const Execution&); \
+  template void normal_operator(const M&, ConstView<M::Scalar>, const M::Scalar*, ConstView<M::Scalar>,           \
                                 Matrix<double>&, const Execution&);
 CARMINA_INSTANTIATE(FourierMap<float>)
 CARMINA_INSTANTIATE(FourierMap<double>)

@@ -1,4 +1,5 @@
-// features/operator_map.cpp -- a row against a run of anchors: distances and slopes first, then what each term makes of them.
+// features/operator_map.cpp -- a row against a run of anchors: distances and slopes first, then what each term makes of
+// them.
 #include <carmina/core/error.hpp>
 #include <carmina/features/operator_map.hpp>
 
@@ -80,7 +81,8 @@ class TermEvaluator {
   }
 
   // out (p) += K(x, z) c in O(p) for differential and uncoupled terms.
-  void add_product(const double* x, const double* z, const double* c, const PairRun& pairs, std::size_t i, double* out) const {
+  void add_product(const double* x, const double* z, const double* c, const PairRun& pairs, std::size_t i,
+                   double* out) const {
     if (!differential_) {
       const double k = term_.weight * pairs.value[i];
       if (A_.size() == 0) {
@@ -168,8 +170,8 @@ void OperatorMap<T>::apply(ConstView<T> X, ConstView<T> C, View<T> out, const Ex
       points, points_, evaluators(kernel_, dim_in(), dim_out_), execution, [&](Index) { return points_.rows(); },
       [&](Index i, const TermEvaluator& term, const PairRun& pairs, Index begin, Index count) {
         for (Index j = 0; j < count; ++j) {
-          term.add_product(points.row(i).data(), points_.row(begin + j).data(), coefficients.row(begin + j).data(), pairs,
-                           static_cast<std::size_t>(j), sums.row(i).data());
+          term.add_product(points.row(i).data(), points_.row(begin + j).data(), coefficients.row(begin + j).data(),
+                           pairs, static_cast<std::size_t>(j), sums.row(i).data());
         }
       });
   out = sums.template cast<T>();

@@ -6,6 +6,12 @@
 
 namespace carmina {
 
+OutputFactor output_factor(const Term& term, Index p) {
+  if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling))
+    return factor_output_matrix(term.weight * matrix->A());
+  return term.weight == 1 ? OutputFactor{} : factor_output_matrix(term.weight * Matrix<double>::Identity(p, p));
+}
+
 Kernel::Kernel(std::vector<Term> terms) : terms_(std::move(terms)) {
   require(!terms_.empty(), "kernel: a sum needs at least one term");
   std::optional<Index> outputs;
@@ -45,8 +51,8 @@ void Kernel::check_dimensions(Index dim_in, Index dim_out) const {
   for (const Term& term : terms_) {
     length_scale(term.scalar).check_dimension(kernel_name(term.scalar), dim_in);
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
-      require(matrix->A().rows() == dim_out, "fit: the output matrix A is {} x {}, Y has {} columns", matrix->A().rows(),
-              matrix->A().cols(), dim_out);
+      require(matrix->A().rows() == dim_out, "fit: the output matrix A is {} x {}, Y has {} columns",
+              matrix->A().rows(), matrix->A().cols(), dim_out);
     }
     if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
       require(dim_in == dim_out, "fit: a {} kernel needs as many targets as inputs, found {} and {}",

@@ -1,4 +1,5 @@
-// models/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON text.
+// models/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
+// text.
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
 
@@ -59,6 +60,7 @@ Json to_json(const FitRecord& record) {
   for (const auto& [phase, spent] : record.report.seconds) seconds.push_back({phase, spent});
   return {{"approximation", record.approximation},
           {"n_components", record.n_components},
+          {"sampling", sampling_name(record.sampling)},
           {"alpha", record.alpha},
           {"fit_intercept", record.fit_intercept},
           {"scale_inputs", record.scale_inputs},
@@ -81,6 +83,7 @@ FitRecord record_from(const Json& json) {
   FitRecord record;
   json.at("approximation").get_to(record.approximation);
   json.at("n_components").get_to(record.n_components);
+  record.sampling = parse_sampling(json.value("sampling", std::string("iid")));
   json.at("alpha").get_to(record.alpha);
   json.at("fit_intercept").get_to(record.fit_intercept);
   json.at("scale_inputs").get_to(record.scale_inputs);
@@ -130,6 +133,7 @@ ModelFile KernelMachine<T>::to_file() const {
       },
       map_);
   put_vector(file, "target_mean", record_.target_mean);
+  put_vector(file, "row_weights", record_.weights);
   if (output_root_.size() > 0) file.put<T>("output_root", output_root_);
   file.put<T>("coefficients", coefficients_);
   file.put<T>("intercept", Matrix<T>(intercept_));
@@ -154,10 +158,13 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Matrix<T> intercept_column = file.get<T>("intercept");
     const Vector<T> intercept = Eigen::Map<const Vector<T>>(intercept_column.data(), intercept_column.size());
     record.target_mean = get_vector(file, "target_mean", intercept.size());
+    record.weights = get_vector(file, "row_weights", fourier ? 0 : base.rows());
+    require(record.weights.size() == 0 || (record.weights.array() > 0).all(), "'row_weights' must be positive");
     kernel.check_dimensions(d, intercept.size());
     const auto make_map = [&]() -> Map {
       if (fourier) return FourierMap<T>(std::move(base), std::move(transform));
-      if (const Term* term = kernel.separable()) return KernelMap<T>(term->scalar, std::move(base), std::move(transform));
+      if (const Term* term = kernel.separable())
+        return KernelMap<T>(term->scalar, std::move(base), std::move(transform));
       return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));
     };
     Map map = make_map();
@@ -179,7 +186,8 @@ AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::stri
   if (precision != file.texts.end() && precision->second == precision_name<float>) {
     return KernelMachine<float>::from_file(file, source);
   }
-  require(precision != file.texts.end() && precision->second == precision_name<double>, "{}: unknown precision", source);
+  require(precision != file.texts.end() && precision->second == precision_name<double>, "{}: unknown precision",
+          source);
   return KernelMachine<double>::from_file(file, source);
 }
 

@@ -49,17 +49,13 @@ struct Directions {
   }
 };
 
-OutputFactor output_factor(const Term& term, Index p) {
-  if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) return factor_output_matrix(term.weight * matrix->A());
-  return term.weight == 1 ? OutputFactor{} : factor_output_matrix(term.weight * Matrix<double>::Identity(p, p));
-}
-
 // PhiᵀW Phi of the scalar map's features, about their mean when there is an intercept; full lower triangle.
 struct FeatureGram {
   Matrix<double> gram;
   Vector<double> mean;  // empty without intercept
 
-  FeatureGram(const Moments& moments, bool intercept) : gram(moments.sums.topLeftCorner(moments.features, moments.features)) {
+  FeatureGram(const Moments& moments, bool intercept)
+      : gram(moments.sums.topLeftCorner(moments.features, moments.features)) {
     if (!intercept) return;
     mean = moments.feature_sums().transpose() / moments.total_weight();
     for (Index i = 0; i < gram.rows(); ++i) {
@@ -105,7 +101,8 @@ struct Posterior<T>::State {
   void build(const KernelMachine<T>& machine, const FourierMap<T>& map, const Execution& execution) {
     const FitRecord& record = machine.record();
     require(record.moments != nullptr,
-            "variance: the model does not hold the sums that it needs; fit with keep_moments, and save them with the model");
+            "variance: the model does not hold the sums that it needs; they are kept by a direct fit with "
+            "keep_moments, not in files");
     const FeatureGram gram(*record.moments, record.fit_intercept);
     const auto centred_features = [map, mean = gram.mean](ConstView<T> X, const Execution& run) {
       Matrix<T> phi(X.rows(), map.n_features());
@@ -123,7 +120,8 @@ struct Posterior<T>::State {
         const Matrix<double> phi = centred_features(X, run);
         Matrix<double> quadratic(X.rows(), static_cast<Index>(factors.size()));
         for (std::size_t k = 0; k < factors.size(); ++k) {
-          quadratic.col(static_cast<Index>(k)) = solved(factors[k], phi.transpose(), run).colwise().squaredNorm().transpose();
+          quadratic.col(static_cast<Index>(k)) =
+              solved(factors[k], phi.transpose(), run).colwise().squaredNorm().transpose();
         }
         Matrix<double> variances(X.rows(), outputs.rank(p));
         for (Index j = 0; j < variances.cols(); ++j) {

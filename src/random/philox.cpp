@@ -12,8 +12,7 @@ namespace {
 std::array<std::uint64_t, 2> words(std::uint64_t seed, std::uint32_t stream, std::uint64_t i, std::uint32_t j) {
   const r123::Philox4x32::ctr_type counter = {
       {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), j, stream}};
-  const r123::Philox4x32::key_type key = {
-      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+  const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   const auto out = r123::Philox4x32()(counter, key);
   return {static_cast<std::uint64_t>(out[1]) << 32 | out[0], static_cast<std::uint64_t>(out[3]) << 32 | out[2]};
 }
@@ -32,8 +31,9 @@ double Random::normal(std::uint64_t i, std::uint32_t j) const {
   return radius * std::cos(2 * std::numbers::pi * unit(second));
 }
 
-// Marsaglia and Tsang's method: d (1 + z / sqrt(9 d))^3 with d = shape - 1/3, accepted by its density; attempt a takes its
-// numbers from indices (i, 2a) and (i, 2a + 1) of a stream of its own. A shape below 1 is reached by a power of a uniform.
+// Marsaglia and Tsang's method: d (1 + z / sqrt(9 d))^3 with d = shape - 1/3, accepted by its density; attempt a takes
+// its numbers from indices (i, 2a) and (i, 2a + 1) of a stream of its own. A shape below 1 is reached by a power of a
+// uniform.
 double Random::gamma(double shape, std::uint64_t i) const {
   const Random own = Random(seed_, stream_ | 0x80000000u);
   if (shape < 1) return gamma(shape + 1, i) * std::pow(1 - own.uniform(i, 0x7fffffffu), 1 / shape);

@@ -103,7 +103,8 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
   for (const Group& group : groups) {
     kept.restore(group.delta, alpha);
     if (!backend::cholesky(m, H, ldh)) {
-      report.message = "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
+      report.message =
+          "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
       kept.restore(1, 0);
       solve_by_eigen(H, m, ldh, delta, alpha, R);
       return;

@@ -8,8 +8,8 @@ namespace carmina {
 namespace {
 
 // Row i p + a stands for output a of row i. With c = W^(1/2) c' and H = W^(1/2) K W^(1/2):
-// (H + alpha I) c' = w^(1/2) (y - b). Right-hand sides: the targets, then w^(1/2) (x) e_a for each output, whose solutions S
-// give b from (EᵀS) b = Eᵀ c', E = w^(1/2) (x) I, so that each output's coefficients sum to zero.
+// (H + alpha I) c' = w^(1/2) (y - b). Right-hand sides: the targets, then w^(1/2) (x) e_a for each output, whose
+// solutions S give b from (EᵀS) b = Eᵀ c', E = w^(1/2) (x) I, so that each output's coefficients sum to zero.
 struct BlockSystem {
   Index n, p;
   Vector<double> root_weights;  // (n p)
@@ -17,7 +17,8 @@ struct BlockSystem {
 
   BlockSystem(const DualRows& rows, bool fit_intercept) : n(rows.targets.rows()), p(rows.targets.cols()) {
     root_weights = Vector<double>::Ones(n * p);
-    for (Index i = 0; rows.weights.size() > 0 && i < n; ++i) root_weights.segment(i * p, p).setConstant(std::sqrt(rows.weights[i]));
+    for (Index i = 0; rows.weights.size() > 0 && i < n; ++i)
+      root_weights.segment(i * p, p).setConstant(std::sqrt(rows.weights[i]));
     right = Matrix<double>::Zero(n * p, fit_intercept ? 1 + p : 1);
     right.col(0) = root_weights.cwiseProduct(Eigen::Map<const Vector<double>>(rows.targets.data(), n * p));
     for (Index a = 0; fit_intercept && a < p; ++a) {
@@ -51,13 +52,14 @@ LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double
     const Vector<double>& w = system.root_weights;
     for (Index i = 0; i < K.rows(); ++i) K.row(i).head(i + 1).array() *= w[i] * w.head(i + 1).transpose().array();
   }
-  solve_shifted(K.data(), K.rows(), K.outerStride(), Vector<double>::Ones(solved.cols()), alpha, solved, execution, report);
+  solve_shifted(K.data(), K.rows(), K.outerStride(), Vector<double>::Ones(solved.cols()), alpha, solved, execution,
+                report);
   return system.finish(solved, rows, fit_intercept);
 }
 
-LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha, bool fit_intercept,
-                                    const IterationOptions& options, const Execution& execution, SolveReport& report,
-                                    const MatrixColumns& columns) {
+LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha,
+                                    bool fit_intercept, const IterationOptions& options, const Execution& execution,
+                                    SolveReport& report, const MatrixColumns& columns) {
   const BlockSystem system(rows, fit_intercept);
   Matrix<double> scaled;
   const auto weighted = [&](const Matrix<double>& P, Matrix<double>& HP) {

@@ -65,8 +65,8 @@ LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows
     precondition = SubsetPreconditioner<M>(map, rows, sums.rows, rows_at_once, problem.fit_intercept, delta.mean(),
                                            problem.alpha, execution);
   }
-  Matrix<double> theta = solve_shifted_cg(product, delta, problem.alpha, times_root(sums.cross, problem.outputs), options,
-                                          execution, report, precondition);
+  Matrix<double> theta = solve_shifted_cg(product, delta, problem.alpha, times_root(sums.cross, problem.outputs),
+                                          options, execution, report, precondition);
   Vector<double> b = with_intercept(expanded(theta, problem.outputs), sums, origin, problem.fit_intercept).intercept;
   return {std::move(theta), std::move(b)};
 }

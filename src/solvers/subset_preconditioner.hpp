@@ -1,4 +1,5 @@
-// solvers/subset_preconditioner.hpp -- a factor of the normal equations of a few rows, to precondition those of all rows.
+// solvers/subset_preconditioner.hpp -- a factor of the normal equations of a few rows, to precondition those of all
+// rows.
 #pragma once
 #include <carmina/backends/blas.hpp>
 #include <carmina/solvers/squared_loss.hpp>
@@ -8,9 +9,9 @@
 
 namespace carmina {
 
-// M = delta (w / w_s) H_s + alpha I, H_s the centred Gram matrix of a sample of s = 8 m rows, spread evenly over the source.
-// M^-1 (delta H + alpha I) then has eigenvalues within (1 +- sqrt(m / s))^2, about 0.4 to 1.8: each iteration of cg cuts the
-// error to a third. Where the eigenvalues of H fall below alpha, as they do, it is better still.
+// M = delta (w / w_s) H_s + alpha I, H_s the centred Gram matrix of a sample of s = 8 m rows, spread evenly over the
+// source. M^-1 (delta H + alpha I) then has eigenvalues within (1 +- sqrt(m / s))^2, about 0.4 to 1.8: each iteration
+// of cg cuts the error to a third. Where the eigenvalues of H fall below alpha, as they do, it is better still.
 template <ScalarMap M>
 class SubsetPreconditioner {
  public:
@@ -20,9 +21,9 @@ class SubsetPreconditioner {
   // Whether there are enough rows for the sample to be a small part of them.
   static bool worthwhile(Index rows, Index features) { return rows >= 4 * rows_per_feature * features; }
 
-  SubsetPreconditioner(const M& map, RowSource<T>& rows, Index row_count, Index rows_at_once, bool centred, double delta,
-                       double alpha, const Execution& execution)
-      : order_(map.n_features()), threads_(execution.thread_count()) {
+  SubsetPreconditioner(const M& map, RowSource<T>& rows, Index row_count, Index rows_at_once, bool centred,
+                       double delta, double alpha, const Execution& execution)
+      : order_(map.n_features()) {
     const Sample sample(rows, row_count, rows_per_feature * order_, rows_at_once);
     Moments moments(order_, Vector<double>(Vector<double>::Zero(0)));
     MomentsBuilder<M> builder(map, moments, execution);
@@ -36,7 +37,7 @@ class SubsetPreconditioner {
       row *= delta * sample.total_weight / weight;
       row[i] += alpha;
     }
-    BlasThreads blas(threads_);
+    BlasThreads blas(execution.thread_count());
     usable_ = backend::cholesky(order_, factor_.data(), factor_.outerStride());
   }
 
@@ -44,7 +45,7 @@ class SubsetPreconditioner {
   void operator()(const Matrix<double>& R, Matrix<double>& Z) const {
     Z = R;
     if (!usable_) return;
-    BlasThreads blas(threads_);
+    BlasThreads blas(1);  // a few columns: reading the factor takes longer than computing with it
     backend::cholesky_solve(order_, Z.cols(), factor_.data(), factor_.outerStride(), Z.data(), Z.outerStride());
   }
 
@@ -71,13 +72,10 @@ class SubsetPreconditioner {
       }
       X = Eigen::Map<const Matrix<T>>(cells.data(), static_cast<Index>(weights.size()), rows.dim_in());
     }
-    RowBlock<T> block() const {
-      return {X.data(), X.data(), weights.data(), X.rows(), X.cols(), 0, X.cols(), 0, 0};
-    }
+    RowBlock<T> block() const { return {X.data(), X.data(), weights.data(), X.rows(), X.cols(), 0, X.cols(), 0, 0}; }
   };
 
   Index order_;
-  int threads_;
   Matrix<double> factor_;
   bool usable_ = false;
 };

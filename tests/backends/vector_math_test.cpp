@@ -1,6 +1,6 @@
 // tests/backends/vector_math_test.cpp -- vector sine, cosine and exponential against the standard library.
-#include <carmina/backends/vector_math.hpp>
 #include <gtest/gtest.h>
+#include <carmina/backends/vector_math.hpp>
 
 #include <cmath>
 #include <limits>
@@ -56,10 +56,11 @@ TYPED_TEST(VectorMath, ProductsWithFewColumns) {
   for (const Index rows : {1, 2, 3, 4, 5, 9}) {
     for (const Index columns : {1, 7, 8, 15, 16, 33, 64, 70, 131}) {
       for (Index p = 1; p <= 9; ++p) {
-        const Matrix<T> A = testing::random_matrix<T>(rows, columns + 3, 1), B = testing::random_matrix<T>(p, columns + 2, 2),
-                        R = testing::random_matrix<T>(rows, p + 1, 3);
+        const Matrix<T> A = testing::random_matrix<T>(rows, columns + 3, 1),
+                        B = testing::random_matrix<T>(p, columns + 2, 2), R = testing::random_matrix<T>(rows, p + 1, 3);
         Matrix<T> product = Matrix<T>::Ones(rows, p + 2), transposed = Matrix<T>::Ones(p, columns + 4);
-        backend::add_product_few(A.data(), A.cols(), rows, columns, B.data(), B.cols(), p, product.data(), product.cols());
+        backend::add_product_few(A.data(), A.cols(), rows, columns, B.data(), B.cols(), p, product.data(),
+                                 product.cols());
         backend::add_transposed_few(A.data(), A.cols(), rows, columns, R.data(), R.cols(), p, transposed.data(),
                                     transposed.cols());
         Matrix<double> expected = Matrix<double>::Ones(rows, p + 2), turned = Matrix<double>::Ones(p, columns + 4);

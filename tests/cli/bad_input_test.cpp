@@ -124,6 +124,9 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--loss", "huber"}, "--loss: 'huber'");
   expect_fit({"--approximation", "guess"}, "--approximation: 'guess'");
   expect_fit({"--solver", "magic"}, "--solver: 'magic'");
+  expect_fit({"--solver", "adam", "--approximation", "exact"}, "solver 'adam' is for approximation 'fourier'");
+  expect_fit({"--sampling", "halton"}, "--sampling: 'halton'");
+  expect_fit({"--sampling", "orthogonal", "--kernel", "laplacian"}, "sampling 'orthogonal' needs a kernel of |x - z|");
   expect_fit({"--operator", "curled"}, "--operator: 'curled'");
   expect_fit({"--operator", "curl-free"}, "a curl-free kernel needs as many targets as inputs");
   expect_fit({"--operator", "curl-free", "--output-matrix", "identity"}, "found curl-free");

@@ -90,6 +90,7 @@ TEST_P(RoundTrip, AgreesWithTheLibrary) {
   EXPECT_EQ(about["fit"]["alpha"], 0.1);
   EXPECT_EQ(about["fit"]["seed"], 3);
   EXPECT_EQ(about["fit"]["solver"], "direct");
+  EXPECT_THAT(about["fit"]["reason"].get<std::string>(), HasSubstr("fits in memory"));
   EXPECT_TRUE(about["fit"]["seconds"].is_object());
 
   const Matrix<double> expected = predicted_by_library(small_fit());
@@ -173,6 +174,24 @@ TEST_F(Program, TakesEveryChoiceOfAFit) {
   options.tol = 1e-9;
   EXPECT_THAT(fit({"--solver", "cg", "--tol", "1e-9", "--max-iter", "900"}), HasSubstr("cg solver"));
   expect_library(options);
+
+  for (const char* solver : {"lsmr", "idr", "sgd", "adam"}) {
+    options = small_fit();
+    options.solver = solver;
+    options.tol = 0.01;
+    fit({"--solver", solver, "--tol", "0.01"});
+    expect_library(options);
+    const std::string about = run_well({"info", folder_.path("m")});
+    EXPECT_THAT(about, HasSubstr(fmt::format("chosen         {}: asked for\n", solver)));
+  }
+
+  for (const char* sampling : {"orthogonal", "sobol"}) {
+    options = small_fit();
+    options.sampling = parse_sampling(sampling);
+    fit({"--sampling", sampling});
+    expect_library(options);
+    EXPECT_EQ(Json::parse(run_well({"info", folder_.path("m"), "--json"}))["fit"]["sampling"], sampling);
+  }
 
   fit({"--threads", "2", "--memory", "20M"});
   expect_library(small_fit());

@@ -1,7 +1,8 @@
-// tests/features/frequencies_test.cpp -- orthogonal and quasi-random frequencies: unbiased, and better than independent ones.
+// tests/features/frequencies_test.cpp -- orthogonal and quasi-random frequencies: unbiased, and better than independent
+// ones.
+#include <gtest/gtest.h>
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/features/kernel_map.hpp>
-#include <gtest/gtest.h>
 
 #include "support/random_matrix.hpp"
 
@@ -15,14 +16,16 @@ std::vector<ScalarKernel> all_kernels() {
   return {Gaussian(1.3), Laplacian(1.5), Matern(1.0, 0.5), Matern(1.0, 2.5), Cauchy(1.2), RationalQuadratic(1.0, 0.8)};
 }
 
-Matrix<double> estimate(const ScalarKernel& kernel, const Matrix<double>& X, Index count, std::uint64_t seed, Sampling sampling) {
+Matrix<double> estimate(const ScalarKernel& kernel, const Matrix<double>& X, Index count, std::uint64_t seed,
+                        Sampling sampling) {
   const Matrix<double> W = sample_frequencies(kernel, X.cols(), count, Random(seed, Stream::frequencies), sampling);
   const Matrix<double> phases = X * W.transpose();
   const Matrix<double> C = phases.array().cos(), S = phases.array().sin();
   return (C * C.transpose() + S * S.transpose()) / static_cast<double>(count);
 }
 
-// The mean over 400 seeds of maps with 32 frequencies is the kernel: every entry within 5 standard errors of independent draws.
+// The mean over 400 seeds of maps with 32 frequencies is the kernel: every entry within 5 standard errors of
+// independent draws.
 TEST(Frequencies, EverySamplingIsUnbiased) {
   const Matrix<double> X = random_matrix(6, 4, 1);
   for (const ScalarKernel& kernel : all_kernels()) {
@@ -30,8 +33,10 @@ TEST(Frequencies, EverySamplingIsUnbiased) {
       if (sampling == Sampling::orthogonal && std::holds_alternative<Laplacian>(kernel)) continue;
       Matrix<double> mean = Matrix<double>::Zero(6, 6);
       constexpr int seeds = 400;
-      for (int seed = 0; seed < seeds; ++seed) mean += estimate(kernel, X, 32, static_cast<std::uint64_t>(seed), sampling) / seeds;
-      EXPECT_LT(max_difference(mean, kernel_matrix<double>(kernel, X, X)), 5 / std::sqrt(2.0 * 32 * seeds)) << kernel_name(kernel);
+      for (int seed = 0; seed < seeds; ++seed)
+        mean += estimate(kernel, X, 32, static_cast<std::uint64_t>(seed), sampling) / seeds;
+      EXPECT_LT(max_difference(mean, kernel_matrix<double>(kernel, X, X)), 5 / std::sqrt(2.0 * 32 * seeds))
+          << kernel_name(kernel);
     }
   }
 }
@@ -52,7 +57,8 @@ TEST(Frequencies, OrthogonalAndQuasiRandomOnesHaveLessError) {
 }
 
 TEST(Frequencies, BlocksAreOrthogonal) {
-  const Matrix<double> W = sample_frequencies(Gaussian(1.0), 5, 12, Random(1, Stream::frequencies), Sampling::orthogonal);
+  const Matrix<double> W =
+      sample_frequencies(Gaussian(1.0), 5, 12, Random(1, Stream::frequencies), Sampling::orthogonal);
   for (Index i = 0; i < 5; ++i) {
     for (Index j = 0; j < i; ++j) EXPECT_NEAR(W.row(i).dot(W.row(j)), 0, 1e-12);
   }

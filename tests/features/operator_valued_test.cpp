@@ -1,8 +1,9 @@
-// tests/features/operator_valued_test.cpp -- curl-free, divergence-free and sum kernels: exact blocks, factors, structure.
+// tests/features/operator_valued_test.cpp -- curl-free, divergence-free and sum kernels: exact blocks, factors,
+// structure.
+#include <gtest/gtest.h>
 #include <carmina/features/expansion.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/features/operator_map.hpp>
-#include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
 
@@ -43,7 +44,8 @@ TEST(DifferentialKernels, EqualFiniteDifferencesOfTheScalarKernel) {
         };
         for (Index a = 0; a < d; ++a) {
           for (Index b = 0; b < d; ++b) {
-            hessian(a, b) = (value(a, 1, b, 1) - value(a, 1, b, -1) - value(a, -1, b, 1) + value(a, -1, b, -1)) / (4 * h * h);
+            hessian(a, b) =
+                (value(a, 1, b, 1) - value(a, 1, b, -1) - value(a, -1, b, 1) + value(a, -1, b, -1)) / (4 * h * h);
           }
         }
         const Matrix<double> I = Matrix<double>::Identity(d, d);
@@ -76,13 +78,15 @@ TEST(OperatorMap, GramIsSymmetricPositiveAndEqualsItsBlocksAndProducts) {
       for (Index i = 0; i < 14; ++i) {
         for (Index j = 0; j < 14; ++j) {
           for (Index a = 0; a < d * d; ++a) {
-            EXPECT_NEAR(K(i * d + a / d, j * d + a % d), blocks[static_cast<std::size_t>((i * 14 + j) * d * d + a)], 1e-12);
+            EXPECT_NEAR(K(i * d + a / d, j * d + a % d), blocks[static_cast<std::size_t>((i * 14 + j) * d * d + a)],
+                        1e-12);
           }
         }
       }
       Matrix<double> expected = Matrix<double>::Zero(9, d), out(9, d), one(9, d);
       for (Index i = 0; i < 9; ++i) {
-        for (Index j = 0; j < 14; ++j) expected.row(i) += (block(kernel, X.row(i), Z.row(j), d) * C.row(j).transpose()).transpose();
+        for (Index j = 0; j < 14; ++j)
+          expected.row(i) += (block(kernel, X.row(i), Z.row(j), d) * C.row(j).transpose()).transpose();
       }
       map.apply(X, C, out, Execution{});
       map.apply(X, C, one, Execution{.threads = 1});
@@ -113,7 +117,8 @@ TEST(Expansion, FactorsSquareToTheSpectralDensityAndAdjointsAgree) {
         if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A = matrix->A();
         if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
           const Matrix<double> outer = W.row(j).transpose() * W.row(j);
-          A = *kind == Differential::curl_free ? outer : Matrix<double>(outer.trace() * Matrix<double>::Identity(d, d) - outer);
+          A = *kind == Differential::curl_free ? outer
+                                               : Matrix<double>(outer.trace() * Matrix<double>::Identity(d, d) - outer);
         }
         const auto rows = E.middleRows(j * d, d);
         EXPECT_LT(max_difference(rows * rows.transpose(), term.weight * double(terms) * A), 1e-11 * (1 + A.norm()));
@@ -153,7 +158,8 @@ TEST(Expansion, CurlFreeModelsAreGradientsAndDivergenceFreeOnesConserve) {
       apply(map, points, coefficients, View<double>(F), Execution{});
       Matrix<double> J(d, d);  // J(a, j) = dF_a / dx_j, fourth order
       for (Index j = 0; j < d; ++j) {
-        J.col(j) = ((F.row(4 * j) - 8 * F.row(4 * j + 1) + 8 * F.row(4 * j + 2) - F.row(4 * j + 3)) / (12 * h)).transpose();
+        J.col(j) =
+            ((F.row(4 * j) - 8 * F.row(4 * j + 1) + 8 * F.row(4 * j + 2) - F.row(4 * j + 3)) / (12 * h)).transpose();
       }
       if (curl) {
         EXPECT_LT(max_difference(J, J.transpose()), 1e-8 * (1 + J.norm())) << d;

@@ -1,8 +1,8 @@
 // tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy; a new kernel joins by one line in AllKernels.
+#include <gtest/gtest.h>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/kernels/kernel.hpp>
-#include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
 
@@ -47,11 +47,12 @@ TYPED_TEST(KernelLaws, DependsOnScaledDifferencesAlone) {
 TYPED_TEST(KernelLaws, FloatSurvivesALargeOffset) {
   const Matrix<double> X = (random_matrix(30, 2, 7).array() * 8 + 2000).round();  // exact in float
   const Matrix<float> Xf = X.cast<float>();
-  EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)), 1e-5);
+  EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)),
+            1e-5);
 }
 
-// E[phi(x).phi(z)] = k(x, z): with D frequencies each entry has standard deviation at most D^(-1/2) / sqrt(2); the mean of
-// 400 entries' squared errors is within a factor of its expectation, both directions. Fixed seeds.
+// E[phi(x).phi(z)] = k(x, z): with D frequencies each entry has standard deviation at most D^(-1/2) / sqrt(2); the mean
+// of 400 entries' squared errors is within a factor of its expectation, both directions. Fixed seeds.
 TYPED_TEST(KernelLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
   const Matrix<double> X = random_matrix(20, 3, 8);
   const TypeParam kernel(1.5);
@@ -141,7 +142,8 @@ TEST(Matern, BesselFormMeetsTheClosedForms) {
   }
 }
 
-// The sampler of every family, also at other parameters: E cos<w, delta> = k(delta) within 5 standard errors, 2 10^5 draws.
+// The sampler of every family, also at other parameters: E cos<w, delta> = k(delta) within 5 standard errors, 2 10^5
+// draws.
 TEST(Kernels, SpectralSamplersAtOtherParameters) {
   const Matrix<double> delta = 0.8 * random_matrix(1, 3, 13), zero = Matrix<double>::Zero(1, 3);
   constexpr Index count = 200'000;
@@ -150,7 +152,8 @@ TEST(Kernels, SpectralSamplersAtOtherParameters) {
            Laplacian(std::vector<double>{1.0, 2.0, 0.5})}) {
     const Matrix<double> W = sample_frequencies(kernel, 3, count, Random(5, Stream::frequencies));
     const double mean = (W * delta.transpose()).array().cos().mean();
-    EXPECT_NEAR(mean, kernel_matrix<double>(kernel, delta, zero)(0, 0), 5 / std::sqrt(2.0 * count)) << kernel_name(kernel);
+    EXPECT_NEAR(mean, kernel_matrix<double>(kernel, delta, zero)(0, 0), 5 / std::sqrt(2.0 * count))
+        << kernel_name(kernel);
   }
 }
 

@@ -1,8 +1,8 @@
 // tests/models/operator_valued_machine_test.cpp -- whole fits with curl-free, divergence-free and sum kernels.
+#include <gtest/gtest.h>
 #include <carmina/data/generators.hpp>
 #include <carmina/features/expansion.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <gtest/gtest.h>
 
 #include <Eigen/LU>
 
@@ -101,7 +101,8 @@ TEST(OperatorValuedMachine, ExactFitsEqualTheDenseSystem) {
         options.solver = solver;
         options.tol = 1e-12;
         const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
-        EXPECT_LT(max_difference(model.predict(rows.X), Eigen::Map<const Matrix<double>>(f.data(), 30, 2)), 1e-7) << solver;
+        EXPECT_LT(max_difference(model.predict(rows.X), Eigen::Map<const Matrix<double>>(f.data(), 30, 2)), 1e-7)
+            << solver;
       }
     }
   }
@@ -147,7 +148,8 @@ TEST(OperatorValuedMachine, ScalingKeepsTheStructure) {
 // a field without divergence: the point of the paper's Figure 4.
 TEST(OperatorValuedMachine, TheRightStructureLearnsFaster) {
   for (const char* kind : {"curl-free", "divergence-free"}) {
-    const Dataset train = vector_field(kind, 80, {.noise = 0.05, .seed = 1}), test = vector_field(kind, 500, {.seed = 2});
+    const Dataset train = vector_field(kind, 80, {.noise = 0.05, .seed = 1}),
+                  test = vector_field(kind, 500, {.seed = 2});
     const auto error = [&](const Kernel& kernel) {
       FitOptions options;
       options.kernel = kernel;

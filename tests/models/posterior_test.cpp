@@ -1,7 +1,7 @@
 // tests/models/posterior_test.cpp -- variances against the dense Gaussian-process formulas with a very wide prior on b.
+#include <gtest/gtest.h>
 #include <carmina/features/expansion.hpp>
 #include <carmina/models/posterior.hpp>
-#include <gtest/gtest.h>
 
 #include <Eigen/LU>
 
@@ -38,7 +38,8 @@ Matrix<double> dense(const Blocks& K, const Data& data, bool intercept) {
   Eigen::MatrixXd M = with_intercept(data.X, data.X);
   for (Index i = 0; i < n * p; ++i) M(i, i) += alpha / data.w[i / p];
   const Matrix<double> k = with_intercept(data.Xt, data.X);
-  const Eigen::MatrixXd full = with_intercept(data.Xt, data.Xt) - k * M.partialPivLu().solve(Eigen::MatrixXd(k.transpose()));
+  const Eigen::MatrixXd full =
+      with_intercept(data.Xt, data.Xt) - k * M.partialPivLu().solve(Eigen::MatrixXd(k.transpose()));
   Matrix<double> out(t, p * p);
   for (Index i = 0; i < t; ++i) {
     for (Index a = 0; a < p; ++a) {
@@ -49,8 +50,11 @@ Matrix<double> dense(const Blocks& K, const Data& data, bool intercept) {
 }
 
 std::vector<Kernel> all_kernels() {
-  return {Gaussian(1.1), 0.7 * Kernel(Matern(1.0, 1.5)), Decomposable(Gaussian(1.0), random_psd(p, p, 5)),
-          Decomposable(Gaussian(1.0), random_psd(p, 1, 6)), CurlFree(Gaussian(1.0)),
+  return {Gaussian(1.1),
+          0.7 * Kernel(Matern(1.0, 1.5)),
+          Decomposable(Gaussian(1.0), random_psd(p, p, 5)),
+          Decomposable(Gaussian(1.0), random_psd(p, 1, 6)),
+          CurlFree(Gaussian(1.0)),
           CurlFree(Gaussian(1.0)) + 0.5 * DivergenceFree(Gaussian(2.0))};
 }
 
@@ -102,6 +106,22 @@ TEST(Posterior, EqualsTheDenseGaussianProcess) {
         EXPECT_NEAR(deviation(2, 1), std::sqrt(covariance(2, 3)), 1e-12);
       }
     }
+  }
+}
+
+TEST(Posterior, FilesKeepTheWeightsOfExactMachines) {
+  const Data data;
+  FitOptions options;
+  options.approximation = "exact";
+  const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+  ModelFile file = machine.to_file();
+  const auto again = KernelMachine<double>::from_file(file, "file");
+  EXPECT_EQ(Posterior<double>(again).covariance(data.Xt), Posterior<double>(machine).covariance(data.Xt));
+  EXPECT_FALSE(KernelMachine<double>::fit(data.X, data.Y, options).to_file().tensors.contains("row_weights"));
+
+  for (const Matrix<double>& wrong : {Matrix<double>::Ones(n + 1, 1).eval(), Matrix<double>::Zero(n, 1).eval()}) {
+    file.put<double>("row_weights", wrong);
+    EXPECT_THROW(KernelMachine<double>::from_file(file, "file"), Error);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from carmina import FourierFeatures, _core
+from carmina import FourierFeatures, KernelRegressor, _core
 from carmina.kernels import CurlFree, Decomposable, DivergenceFree, Gaussian, Matern
 from numpy.testing import assert_allclose
 from sklearn.metrics import pairwise_distances
@@ -102,6 +102,26 @@ def test_names_and_random_states():
     assert (FourierFeatures(n_components=4).fit(X).frequencies_ == features.frequencies_).all()
 
 
+@pytest.mark.parametrize("sampling", ["orthogonal", "sobol"])
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), CurlFree(Gaussian(1.0)) + DivergenceFree(Gaussian(2.0))])
+def test_a_machine_draws_the_same_frequencies_and_they_estimate_better(kernel, sampling):
+    features = FourierFeatures(kernel, n_components=64, sampling=sampling, random_state=2).fit(X)
+    Y = np.sin(X)
+    machine = KernelRegressor(kernel, n_components=64, sampling=sampling, random_state=2).fit(X, Y)
+    assert (machine._machine.frequencies == features.frequencies_).all()
+
+    def error(how):
+        maps = [FourierFeatures(kernel, 64, sampling=how, random_state=s).fit(X) for s in range(20)]
+        return np.mean([np.mean((m.approximate_kernel(X) - kernel(X)) ** 2) for m in maps])
+
+    assert error(sampling) < error("iid")
+
+
+def test_the_frequencies_of_one_block_are_orthogonal():
+    W = FourierFeatures(n_components=6, sampling="orthogonal", random_state=0).fit(X).frequencies_
+    assert_allclose(W @ W.T, np.diag(np.einsum("ij,ij->i", W, W)), atol=1e-12)
+
+
 def test_the_smallest_map_there_is():
     with pytest.warns(UserWarning, match="the smallest Fourier map has 2"):
         assert FourierFeatures(n_components=1).fit_transform(X).shape == (60, 2)
@@ -116,7 +136,8 @@ def test_the_smallest_map_there_is():
         ({"n_components": 10.0}, "n_components must be an integer"),
         ({"gamma": "mean"}, "gamma must be 'median'"),
         ({"gamma": 0.0}, "gamma must be"),
-        ({"sampling": "sobol"}, "sampling must be 'iid', found 'sobol'"),
+        ({"sampling": "halton"}, "sampling must be 'iid' or 'orthogonal' or 'sobol', found 'halton'"),
+        ({"sampling": "orthogonal", "kernel": "laplacian"}, "the laplacian kernel is not"),
         ({"kernel": "unheard"}, "no kernel named 'unheard'; known: gaussian"),
         ({"kernel": 3}, "kernel must be"),
         ({"kernel": Gaussian([1.0, 2.0])}, "2 length scales given for inputs of 3 columns"),

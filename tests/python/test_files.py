@@ -30,8 +30,9 @@ def path(tmp_path):
         },
         {"kernel": Gaussian(0.7), "scale_inputs": True, "fill_missing": True, "fit_intercept": False},
         {"solver": "cg", "memory_budget": "1G", "n_jobs": 1},
+        {"solver": "lsmr", "sampling": "sobol"},
     ],
-    ids=["defaults", "exact", "decomposable", "scaled", "cg"],
+    ids=["defaults", "exact", "decomposable", "scaled", "cg", "sobol"],
 )
 def test_saving_and_loading_keeps_everything(path, problem, parameters, dtype):
     X, Y = problem.X.astype(dtype), problem.Y.astype(dtype)
@@ -73,7 +74,12 @@ def rewrite(path, change):
 @pytest.mark.parametrize("approximation", ["fourier", "exact"])
 def test_a_file_without_an_estimator_is_loaded_by_its_record(path, problem, approximation):
     model = KernelRegressor(
-        approximation=approximation, n_components=20, alpha=0.5, random_state=2, scale_inputs=True
+        approximation=approximation,
+        n_components=20,
+        sampling="orthogonal",
+        alpha=0.5,
+        random_state=2,
+        scale_inputs=True,
     )
     model.fit(problem.X, problem.Y).save(path)
     rewrite(path, lambda text: "")

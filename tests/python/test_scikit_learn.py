@@ -84,6 +84,7 @@ def test_a_direct_solve_reports_one_iteration(problem):
     assert model.n_iter_ == 1
     report = model.report_
     assert (report.solver, report.converged, report.iterations, report.message) == ("direct", True, 1, "")
+    assert report.reason == "direct: a matrix of order 23 fits in memory"
     assert set(report.seconds) >= {"summary", "solve"}
     assert all(spent >= 0 for spent in report.seconds.values())
 
@@ -101,6 +102,18 @@ def test_a_converging_fit_does_not_warn(problem):
         warnings.simplefilter("error")
         model = KernelRegressor(n_components=60, solver="cg", random_state=0).fit(problem.X, problem.Y)
     assert 1 < model.n_iter_ < 200
+
+
+@pytest.mark.parametrize("solver", ["lsmr", "idr", "sgd", "adam"])
+def test_every_solver_comes_to_the_same_machine(problem, solver):
+    direct = KernelRegressor(n_components=20, random_state=0, gamma=0.2).fit(problem.X, problem.Y)
+    model = KernelRegressor(n_components=20, random_state=0, gamma=0.2, solver=solver, tol=1e-8)
+    model.fit(problem.X, problem.Y)
+    assert (model.report_.solver, model.report_.reason) == (solver, f"{solver}: asked for")
+    assert_allclose(model.predict(problem.X), direct.predict(problem.X), atol=1e-2)
+    labels = problem.Y[:, 0] > 3
+    classifier = KernelClassifier(n_components=20, random_state=0, solver=solver).fit(problem.X, labels)
+    assert classifier.score(problem.X, labels) > 0.8
 
 
 def test_verbose_prints_progress_to_stderr(problem, capfd):

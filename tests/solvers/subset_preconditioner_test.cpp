@@ -1,6 +1,6 @@
 // tests/solvers/subset_preconditioner_test.cpp -- conjugate gradients on all rows with a factor of a few of them.
-#include <carmina/solvers/squared_loss.hpp>
 #include <gtest/gtest.h>
+#include <carmina/solvers/squared_loss.hpp>
 
 #include "../../src/solvers/subset_preconditioner.hpp"
 #include "support/random_matrix.hpp"

@@ -12,15 +12,15 @@ void sincos_scaled(const double* x, double scale, double* cosine, double* sine, 
 void exp_scaled(float* x, float factor, Index count);
 void exp_scaled(double* x, double factor, Index count);
 
-// Products with few columns, where a general matrix product spends its time on copies. A (rows, columns), row stride lda.
-// out (rows, p) += A Bᵀ, B (p, columns)
-void add_product_few(const float* A, Index lda, Index rows, Index columns, const float* B, Index ldb, Index p, float* out,
-                     Index ldo);
-void add_product_few(const double* A, Index lda, Index rows, Index columns, const double* B, Index ldb, Index p, double* out,
-                     Index ldo);
+// Products with few columns, where a general matrix product spends its time on copies. A (rows, columns), row stride
+// lda. out (rows, p) += A Bᵀ, B (p, columns)
+void add_product_few(const float* A, Index lda, Index rows, Index columns, const float* B, Index ldb, Index p,
+                     float* out, Index ldo);
+void add_product_few(const double* A, Index lda, Index rows, Index columns, const double* B, Index ldb, Index p,
+                     double* out, Index ldo);
 // out (p, columns) += Rᵀ A, R (rows, p)
-void add_transposed_few(const float* A, Index lda, Index rows, Index columns, const float* R, Index ldr, Index p, float* out,
-                        Index ldo);
+void add_transposed_few(const float* A, Index lda, Index rows, Index columns, const float* R, Index ldr, Index p,
+                        float* out, Index ldo);
 void add_transposed_few(const double* A, Index lda, Index rows, Index columns, const double* R, Index ldr, Index p,
                         double* out, Index ldo);
 // Up to here they are faster than BLAS (measured, benchmarks/micro).

@@ -11,6 +11,7 @@ namespace carmina {
 // shifted quasi-random points. Each one alone always has the kernel's spectral measure.
 enum class Sampling { iid, orthogonal, sobol };
 Sampling parse_sampling(const std::string& name);
+std::string sampling_name(Sampling sampling);
 
 // The first `count` frequencies that the stream holds for the kernel: (count, dim_in).
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random,
@@ -22,7 +23,8 @@ template <Real T>
 class FourierMap {
  public:
   using Scalar = T;
-  static constexpr Index parts = 2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
+  static constexpr Index parts =
+      2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
 
   FourierMap(Matrix<T> frequencies, InputTransform transform = {});
   // Frequencies of the kernel's spectral measure, a function of (seed, index) alone: a larger map begins with a

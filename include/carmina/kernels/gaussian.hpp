@@ -32,7 +32,9 @@ struct Gaussian {
   const char* roughness() const { return nullptr; }
 
   // SPEC 1a: N(0, I)
-  void unit_frequency(const Random& random, Index i, Index d, double* out) const { normal_vector(random, i, d, 1, out); }
+  void unit_frequency(const Random& random, Index i, Index d, double* out) const {
+    normal_vector(random, i, d, 1, out);
+  }
 
   static constexpr bool radial = true;
   void quasi_frequency(const double* u, Index d, double* out) const { normal_vector(u, d, 1, out); }

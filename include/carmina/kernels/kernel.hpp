@@ -1,4 +1,5 @@
-// kernels/kernel.hpp -- kernels as users combine them: a sum of terms, each a scalar kernel and a coupling of the outputs.
+// kernels/kernel.hpp -- kernels as users combine them: a sum of terms, each a scalar kernel and a coupling of the
+// outputs.
 #pragma once
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
@@ -26,6 +27,9 @@ struct Term {
   Coupling coupling;
   bool operator==(const Term&) const = default;
 };
+
+// weight A of a term K = weight k A for p outputs, by its eigenvalues; for terms that are not differential.
+OutputFactor output_factor(const Term& term, Index p);
 
 class Kernel {
  public:

@@ -1,4 +1,5 @@
-// kernels/matern.hpp -- the Matérn kernel of any smoothness nu; its frequencies are Student's t with 2 nu degrees of freedom.
+// kernels/matern.hpp -- the Matérn kernel of any smoothness nu; its frequencies are Student's t with 2 nu degrees of
+// freedom.
 #pragma once
 #include <carmina/kernels/radial.hpp>
 #include <cmath>

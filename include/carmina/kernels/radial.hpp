@@ -1,9 +1,11 @@
-// kernels/radial.hpp -- what the scalar kernels share. A scalar kernel is a function of inputs divided by its length scale.
+// kernels/radial.hpp -- what the scalar kernels share. A scalar kernel is a function of inputs divided by its length
+// scale.
 //
-// It supplies: name; length_scale; distance, which of the two below it takes; of_distances, its values from them, in place;
-// unit_frequency, the i-th draw from its spectral measure (SPEC 1a); quasi_frequency, the same measure as a function of d + 1
-// uniform numbers, the last for the random scale of a mixture; radial, whether the measure is invariant under rotations; and, for curl-free and divergence-free kernels,
-// slopes of g where k = g(|delta|^2 / 2), with roughness() saying why there are none.
+// It supplies: name; length_scale; distance, which of the two below it takes; of_distances, its values from them, in
+// place; unit_frequency, the i-th draw from its spectral measure (SPEC 1a); quasi_frequency, the same measure as a
+// function of d + 1 uniform numbers, the last for the random scale of a mixture; radial, whether the measure is
+// invariant under rotations; and, for curl-free and divergence-free kernels, slopes of g where k = g(|delta|^2 / 2),
+// with roughness() saying why there are none.
 #pragma once
 #include <carmina/kernels/length_scale.hpp>
 #include <carmina/random/philox.hpp>

@@ -1,4 +1,5 @@
-// kernels/rational_quadratic.hpp -- scale mixtures of Gaussians: (1 + r^2 / (2 a l^2))^-a, and Cauchy's 1 / (1 + r^2 / l^2).
+// kernels/rational_quadratic.hpp -- scale mixtures of Gaussians: (1 + r^2 / (2 a l^2))^-a, and Cauchy's 1 / (1 + r^2 /
+// l^2).
 #pragma once
 #include <carmina/kernels/radial.hpp>
 #include <cmath>

@@ -27,11 +27,11 @@ struct FitOptions {
   Sampling sampling = Sampling::iid;      // of a Fourier map's frequencies
   double alpha = 1.0;                     // J = sum_i w_i |f(x_i) + b - y_i|^2 / 2 + alpha |f|^2 / 2
   bool fit_intercept = true;
-  bool scale_inputs = false;              // zero mean, unit variance per column
-  bool fill_missing = false;              // missing inputs take the training mean
-  std::string solver = "auto";            // "direct", "cg"; Fourier models also "lsmr", "idr", "sgd", "adam"
-  Index max_iter = 1000;                  // iterations; of sgd and adam: passes over the rows
-  double tol = 1e-6;                      // relative residual of an iterative solver; sgd and adam stop at its square root
+  bool scale_inputs = false;    // zero mean, unit variance per column
+  bool fill_missing = false;    // missing inputs take the training mean
+  std::string solver = "auto";  // "direct", "cg"; Fourier models also "lsmr", "idr", "sgd", "adam"
+  Index max_iter = 1000;        // iterations; of sgd and adam: passes over the rows
+  double tol = 1e-6;            // relative residual of an iterative solver; sgd and adam stop at its square root
   std::uint64_t seed = 0;
 
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix

@@ -18,6 +18,7 @@ namespace carmina {
 struct FitRecord {
   std::string approximation;
   Index n_components = 0;
+  Sampling sampling = Sampling::iid;
   double alpha = 0;
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;
   std::uint64_t seed = 0;
@@ -26,8 +27,8 @@ struct FitRecord {
   std::vector<std::string> input_names, target_names;
   SolveReport report;
 
-  // What the variance of predictions needs besides the model (models/posterior.hpp); in the file only on request.
-  std::shared_ptr<const Moments> moments;  // of a Fourier fit that was asked to keep them
+  // What the variance of predictions needs besides the model (models/posterior.hpp).
+  std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; not in the file
   Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
 };
 

@@ -4,12 +4,12 @@
 
 namespace carmina {
 
-// The fit is the posterior mean of a Gaussian process with the machine's kernel (or its Fourier approximation), noise variance
-// alpha / weight, and a flat prior on the intercept. This is its covariance.
+// The fit is the posterior mean of a Gaussian process with the machine's kernel (or its Fourier approximation), noise
+// variance alpha / weight, and a flat prior on the intercept. This is its covariance.
 //
 // Fourier, theta's posterior covariance alpha (PhiᵀW Phi + alpha I)^-1:
-//   cov f(x) = alpha Phi(x)* (PhiᵀW Phi + alpha I)^-1 Phi(x), features and sums about their mean, plus alpha / sum w for the
-//   intercept.
+//   cov f(x) = alpha Phi(x)* (PhiᵀW Phi + alpha I)^-1 Phi(x), features and sums about their mean, plus alpha / sum w
+//   for the intercept.
 // Exact, with M = K + alpha W^-1 and E the intercept's columns (ones, for each output):
 //   cov f(x) = K(x, x) - k M^-1 kᵀ + (I - Eᵀ M^-1 kᵀ)ᵀ (Eᵀ M^-1 E)^-1 (I - Eᵀ M^-1 kᵀ).
 template <Real T>

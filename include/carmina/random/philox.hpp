@@ -8,11 +8,11 @@ namespace carmina {
 enum class Stream : std::uint32_t {
   frequencies = 0,
   split = 1,
-  rows = 2,        // choosing rows, for instance for the median heuristic
-  data = 3,        // generators of data sets
+  rows = 2,  // choosing rows, for instance for the median heuristic
+  data = 3,  // generators of data sets
   noise = 4,
-  shadow = 5,      // the shadow space of IDR(s)
-  batches = 6,     // the order of rows in mini-batches
+  shadow = 5,   // the shadow space of IDR(s)
+  batches = 6,  // the order of rows in mini-batches
 };
 
 // Philox4x32-10 (Random123): the counter is (i, j, stream), the key is the seed. Nothing is kept between calls.
@@ -26,7 +26,8 @@ class Random {
   double normal(std::uint64_t i, std::uint32_t j = 0) const;   // N(0, 1), Box and Muller
   double gamma(double shape, std::uint64_t i) const;           // Gamma(shape, rate 1), by rejection
 
-  // Another stream of the same seed, for instance for the k-th term of a sum of kernels. Streams up to 255 are purposes.
+  // Another stream of the same seed, for instance for the k-th term of a sum of kernels. Streams up to 255 are
+  // purposes.
   Random child(std::uint32_t k) const { return Random(seed_, stream_ + ((k + 1) << 8)); }
 
  private:

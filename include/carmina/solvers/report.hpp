@@ -11,12 +11,12 @@ namespace carmina {
 enum class SolveStatus { converged, not_converged };
 
 struct [[nodiscard]] SolveReport {
-  std::string solver;           // "direct", "cg", "lsmr", "idr", "sgd", "adam"
-  std::string reason;           // why this one: "direct: a matrix of order 1002 fits in memory"
+  std::string solver;  // "direct", "cg", "lsmr", "idr", "sgd", "adam"
+  std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
   SolveStatus status = SolveStatus::converged;
-  Index iterations = 1;         // of "sgd" and "adam": passes over the rows
-  double residual = 0;          // relative, of the linear system; 0 where a factorisation gave it
-  std::string message;          // what the user should know; empty when nothing is remarkable
+  Index iterations = 1;  // of "sgd" and "adam": passes over the rows
+  double residual = 0;   // relative, of the linear system; 0 where a factorisation gave it
+  std::string message;   // what the user should know; empty when nothing is remarkable
   std::vector<std::pair<std::string, double>> seconds;  // per phase, in order
 };
 

@@ -27,8 +27,8 @@ LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem,
 // The same by conjugate gradients over the rows: nothing of size features x features.
 template <ScalarMap M>
 LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                               const Vector<double>& origin, const SquaredLossProblem& problem, const IterationOptions& options,
-                               const Execution& execution, SolveReport& report);
+                               const Vector<double>& origin, const SquaredLossProblem& problem,
+                               const IterationOptions& options, const Execution& execution, SolveReport& report);
 
 // Rows of a dual problem: f = sum_i k(., x_i) A c_i. Weights must be positive.
 struct DualRows {
@@ -37,8 +37,8 @@ struct DualRows {
   Vector<double> origin;   // (p)
 };
 
-// (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to be
-// used with B. K (n, n), lower triangle, is overwritten.
+// (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to
+// be used with B. K (n, n), lower triangle, is overwritten.
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
                           const Execution& execution, SolveReport& report);
 
@@ -56,13 +56,13 @@ LinearSolution solve_expanded_cg(const M& map, const Expansion& expansion, RowSo
                                  Index rows_at_once, const Vector<double>& origin, double alpha, bool fit_intercept,
                                  const IterationOptions& options, const Execution& execution, SolveReport& report);
 
-// (K + alpha W^-1) c + 1 (x) b = y, the rows' coefficients summing to zero; K (n p, n p), row i p + a for output a of row i,
-// lower triangle, is overwritten. Coefficients are (n, p).
+// (K + alpha W^-1) c + 1 (x) b = y, the rows' coefficients summing to zero; K (n p, n p), row i p + a for output a of
+// row i, lower triangle, is overwritten. Coefficients are (n, p).
 LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double alpha, bool fit_intercept,
                                  const Execution& execution, SolveReport& report);
 // The same with K only as a product with (n p, columns), and perhaps its columns for a preconditioner.
-LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha, bool fit_intercept,
-                                    const IterationOptions& options, const Execution& execution, SolveReport& report,
-                                    const MatrixColumns& columns = {});
+LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha,
+                                    bool fit_intercept, const IterationOptions& options, const Execution& execution,
+                                    SolveReport& report, const MatrixColumns& columns = {});
 
 }  // namespace carmina

@@ -64,8 +64,8 @@ void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Ind
 }
 
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
-              to_int(ldx));
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
+              X, to_int(ldx));
 }
 
 // LAPACK's eigenvector columns are rows in row-major storage.

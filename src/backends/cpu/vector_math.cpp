@@ -13,7 +13,8 @@ const VectorMath& chosen() {
     if (avx512_vector_math() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
       return avx512_vector_math();
     }
-    if (avx2_vector_math() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2_vector_math();
+    if (avx2_vector_math() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      return avx2_vector_math();
 #endif
     return portable_vector_math();
   }();
@@ -30,16 +31,16 @@ void sincos_scaled(const double* x, double scale, double* cosine, double* sine, 
 }
 void exp_scaled(float* x, float factor, Index count) { chosen().exp_float(x, factor, count); }
 void exp_scaled(double* x, double factor, Index count) { chosen().exp_double(x, factor, count); }
-void add_product_few(const float* A, Index lda, Index rows, Index columns, const float* B, Index ldb, Index p, float* out,
-                     Index ldo) {
+void add_product_few(const float* A, Index lda, Index rows, Index columns, const float* B, Index ldb, Index p,
+                     float* out, Index ldo) {
   chosen().few_float.product(A, lda, rows, columns, B, ldb, p, out, ldo);
 }
-void add_product_few(const double* A, Index lda, Index rows, Index columns, const double* B, Index ldb, Index p, double* out,
-                     Index ldo) {
+void add_product_few(const double* A, Index lda, Index rows, Index columns, const double* B, Index ldb, Index p,
+                     double* out, Index ldo) {
   chosen().few_double.product(A, lda, rows, columns, B, ldb, p, out, ldo);
 }
-void add_transposed_few(const float* A, Index lda, Index rows, Index columns, const float* R, Index ldr, Index p, float* out,
-                        Index ldo) {
+void add_transposed_few(const float* A, Index lda, Index rows, Index columns, const float* R, Index ldr, Index p,
+                        float* out, Index ldo) {
   chosen().few_float.transposed(A, lda, rows, columns, R, ldr, p, out, ldo);
 }
 void add_transposed_few(const double* A, Index lda, Index rows, Index columns, const double* R, Index ldr, Index p,

@@ -22,7 +22,8 @@ struct VectorMath {
   const char* name;
 };
 
-// V gives: Scalar, Register, width, load, store, broadcast, multiply, multiply_add, sum, sincos (into two registers), exp.
+// V gives: Scalar, Register, width, load, store, broadcast, multiply, multiply_add, sum, sincos (into two registers),
+// exp.
 template <class V>
 void sincos_loop(const typename V::Scalar* x, typename V::Scalar scale, typename V::Scalar* cosine,
                  typename V::Scalar* sine, Index count) {
@@ -84,8 +85,8 @@ void product_rows(const typename V::Scalar* A, Index lda, Index columns, const t
 }
 
 template <class V, int P>
-void product_few(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* B, Index ldb,
-                 typename V::Scalar* out, Index ldo) {
+void product_few(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* B,
+                 Index ldb, typename V::Scalar* out, Index ldo) {
   constexpr int N = V::registers >= 32 ? 4 : 2;
   Index i = 0;
   for (; i + N <= rows; i += N) product_rows<V, P, N>(A + i * lda, lda, columns, B, ldb, out + i * ldo, ldo);
@@ -114,11 +115,12 @@ void transposed_columns(const typename V::Scalar* A, Index lda, Index rows, cons
 }
 
 template <class V, int P>
-void transposed_few(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* R, Index ldr,
-                    typename V::Scalar* out, Index ldo) {
+void transposed_few(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* R,
+                    Index ldr, typename V::Scalar* out, Index ldo) {
   constexpr int C = V::registers >= 32 ? 4 : 2;
   Index j = 0;
-  for (; j + C * V::width <= columns; j += C * V::width) transposed_columns<V, P, C>(A + j, lda, rows, R, ldr, out + j, ldo);
+  for (; j + C * V::width <= columns; j += C * V::width)
+    transposed_columns<V, P, C>(A + j, lda, rows, R, ldr, out + j, ldo);
   for (; j + V::width <= columns; j += V::width) transposed_columns<V, P, 1>(A + j, lda, rows, R, ldr, out + j, ldo);
   for (; j < columns; ++j) {
     for (int k = 0; k < P; ++k) {
@@ -131,16 +133,16 @@ void transposed_few(const typename V::Scalar* A, Index lda, Index rows, Index co
 
 // Four columns at a time, then what is left.
 template <class V>
-void product_loop(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* B, Index ldb,
-                  Index p, typename V::Scalar* out, Index ldo) {
+void product_loop(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* B,
+                  Index ldb, Index p, typename V::Scalar* out, Index ldo) {
   for (; p >= 4; p -= 4, B += 4 * ldb, out += 4) product_few<V, 4>(A, lda, rows, columns, B, ldb, out, ldo);
   if (p == 3) product_few<V, 3>(A, lda, rows, columns, B, ldb, out, ldo);
   if (p == 2) product_few<V, 2>(A, lda, rows, columns, B, ldb, out, ldo);
   if (p == 1) product_few<V, 1>(A, lda, rows, columns, B, ldb, out, ldo);
 }
 template <class V>
-void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* R, Index ldr,
-                     Index p, typename V::Scalar* out, Index ldo) {
+void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index columns, const typename V::Scalar* R,
+                     Index ldr, Index p, typename V::Scalar* out, Index ldo) {
   for (; p >= 4; p -= 4, R += 4, out += 4 * ldo) transposed_few<V, 4>(A, lda, rows, columns, R, ldr, out, ldo);
   if (p == 3) transposed_few<V, 3>(A, lda, rows, columns, R, ldr, out, ldo);
   if (p == 2) transposed_few<V, 2>(A, lda, rows, columns, R, ldr, out, ldo);

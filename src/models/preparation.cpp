@@ -1,0 +1,54 @@
+// models/preparation.cpp -- from a summary of the rows to the input transform and the kernel.
+#include "preparation.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <cmath>
+
+namespace carmina {
+
+InputTransform input_transform(const DataSummary& summary, const FitOptions& options, bool common_factor) {
+  InputTransform transform;
+  if (options.fill_missing) transform.fill = summary.input_mean;
+  if (options.scale_inputs) {
+    transform.shift = summary.input_mean;
+    // A column that does not vary (to rounding of its values) is only centred. Derivatives along different inputs stay
+    // comparable only under one factor for all.
+    const double common = std::sqrt(summary.input_deviation.array().square().mean());
+    transform.factor = Vector<double>::NullaryExpr(summary.input_mean.size(), [&](Index j) {
+      const double deviation = common_factor ? common : summary.input_deviation[j];
+      return deviation > 1e-12 * std::abs(summary.input_mean[j]) ? 1 / deviation : 1.0;
+    });
+  }
+  return transform;
+}
+
+Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transform, const FitOptions& options) {
+  if (options.kernel) return *options.kernel;
+  LengthScale width = options.length_scale.value_or(LengthScale(1.0));
+  if (!options.length_scale) {
+    Matrix<double> sample(summary.sample.rows(), summary.sample.cols());
+    transform.apply(summary.sample.data(), sample.cols(), sample.rows(), sample.cols(), sample.data());
+    width = median_distance(sample, summary.sample_weights, options.execution);
+  }
+  const ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width, options.kernel_parameters);
+  switch (options.coupling) {
+    case OutputCoupling::none:
+      return Kernel(Term{1, scalar, Uncoupled{}});
+    case OutputCoupling::curl_free:
+      return CurlFree(scalar);
+    case OutputCoupling::divergence_free:
+      return DivergenceFree(scalar);
+    case OutputCoupling::identity: {
+      const Index p = summary.target_mean.size();
+      return Decomposable(scalar, Matrix<double>::Identity(p, p));
+    }
+    case OutputCoupling::covariance:
+      return Decomposable(scalar, summary.target_covariance);
+    case OutputCoupling::matrix:
+      return Decomposable(scalar, options.output_matrix);
+  }
+  fail("unknown output coupling");
+}
+
+}  // namespace carmina

@@ -1,0 +1,121 @@
+"""Deviations and covariances of predictions against Gaussian processes and dense formulas."""
+
+import pickle
+
+import carmina
+import numpy as np
+import pytest
+from carmina import FourierFeatures, KernelClassifier, KernelRegressor
+from carmina.kernels import CurlFree, Decomposable, DivergenceFree, Gaussian, Matern
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+
+ALPHA = 0.3
+OUTPUT_MATRIX = np.array([[1.0, 0.4], [0.4, 2.0]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_exact_machine_equals_a_gaussian_process(problem, weighted):
+    X, y, new = problem.X, problem.Y[:, 0], problem.X[:20] + 0.7
+    weights = problem.weights if weighted else np.ones(len(X))
+    process = GaussianProcessRegressor(RBF(1.3), alpha=ALPHA / weights, optimizer=None).fit(X, y)
+    mean, std = process.predict(new, return_std=True)
+    model = KernelRegressor(Gaussian(1.3), "exact", alpha=ALPHA, fit_intercept=False)
+    found, deviation = model.fit(X, y, problem.weights if weighted else None).predict(new, return_std=True)
+    assert deviation.shape == found.shape == (20,)
+    assert_allclose(found, mean, atol=1e-6)
+    assert_allclose(deviation**2, std**2 + ALPHA, atol=1e-6)
+    _, covariance = model.predict(new, return_cov=True)
+    assert covariance.shape == (20, 1, 1)
+    assert_allclose(covariance.ravel(), deviation**2, atol=1e-12)
+
+
+def dense_covariance(Phi, new, weights, intercept, alpha=ALPHA):
+    """alpha Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + alpha I, the intercepts as columns that I₀ leaves out."""
+    _, p, width = Phi.shape
+    penalty = np.ones(width)
+    if intercept:
+        penalty = np.append(penalty, np.zeros(p))
+        Phi, new = (np.concatenate([F, np.tile(np.eye(p), (len(F), 1, 1))], axis=2) for F in (Phi, new))
+    system = np.einsum("i,iak,ial->kl", weights, Phi, Phi) + alpha * np.diag(penalty)
+    solved = np.linalg.solve(system, new.reshape(-1, len(system)).T).T.reshape(new.shape)
+    return alpha * (np.einsum("iak,ibk->iab", new, solved) + np.eye(p))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("components", [20, 200], ids=["primal", "dual"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Decomposable(Gaussian(1.5), OUTPUT_MATRIX),
+        CurlFree(Gaussian(1.5)) + 0.5 * DivergenceFree(Matern(2.0, nu=2.5)),
+    ],
+    ids=["decomposable", "sum"],
+)
+def test_a_fourier_machine_equals_the_dense_formula(make_problem, kernel, components, intercept):
+    X, Y, weights = make_problem(90, 2, 2)
+    new = X[:10] + 0.5
+    model = KernelRegressor(
+        kernel, n_components=components, alpha=ALPHA, fit_intercept=intercept, random_state=3
+    ).fit(X, Y, weights)
+    features = FourierFeatures(kernel, n_components=components, random_state=3).fit(X)
+    expected = dense_covariance(features.transform(X), features.transform(new), weights, intercept)
+    prediction, covariance = model.predict(new, return_cov=True)
+    assert_allclose(covariance, expected, atol=1e-8)
+    assert (prediction == model.predict(new)).all()
+    _, deviation = model.predict(new, return_std=True)
+    assert_allclose(deviation, np.sqrt(np.einsum("iaa->ia", expected)), atol=1e-8)
+
+
+def test_deviations_have_the_shape_and_precision_of_predictions(problem):
+    for Y, shape in ((problem.Y[:, 0], (120,)), (problem.Y[:, :1], (120, 1)), (problem.Y, (120, 2))):
+        for dtype in (np.float32, np.float64):
+            X = problem.X.astype(dtype)
+            model = KernelRegressor(n_components=20, random_state=0).fit(X, Y.astype(dtype))
+            prediction, deviation = model.predict(X, return_std=True)
+            assert prediction.shape == deviation.shape == shape
+            assert prediction.dtype == deviation.dtype == dtype
+
+
+def again_by_file(model, folder):
+    model.save(folder / "model")
+    return carmina.load(folder / "model")
+
+
+@pytest.mark.parametrize(
+    "again", [again_by_file, lambda model, _: pickle.loads(pickle.dumps(model))], ids=["file", "pickle"]
+)
+def test_exact_machines_keep_them_and_fourier_machines_say_that_they_do_not(tmp_path, problem, again):
+    X, Y, weights = problem
+    for given in (None, weights):
+        model = KernelRegressor(approximation="exact").fit(X, Y, given)
+        expected = model.predict(X, return_std=True)[1]
+        assert (again(model, tmp_path).predict(X, return_std=True)[1] == expected).all()
+    fourier = again(KernelRegressor(n_components=20).fit(X, Y), tmp_path)
+    fourier.predict(X)
+    with pytest.raises(ValueError, match="files and pickles do not hold"):
+        fourier.predict(X, return_std=True)
+
+
+def test_what_cannot_be_asked_is_refused(problem):
+    X, Y, _ = problem
+    model = KernelRegressor(n_components=20).fit(X, Y)
+    with pytest.raises(ValueError, match="cannot both"):
+        model.predict(X, return_std=True, return_cov=True)
+    with pytest.raises(ValueError, match="need solver='direct'; it was 'cg'"):
+        KernelRegressor(n_components=20, solver="cg").fit(X, Y).predict(X, return_cov=True)
+    with pytest.raises(ValueError, match="up to 256 MB"):
+        KernelRegressor(n_components=20, memory_budget=10_000).fit(X, Y).predict(X, return_std=True)
+    with pytest.raises(ValueError, match="alpha must be positive"):
+        KernelRegressor(n_components=20, alpha=0.0).fit(X, Y).predict(X, return_std=True)
+    with pytest.raises(TypeError, match="return_std"):
+        KernelClassifier(n_components=20).fit(X, X[:, 0] > 0).predict(X, return_std=True)
+
+
+def test_a_new_fit_gives_new_deviations(problem):
+    X, Y, _ = problem
+    model = KernelRegressor(approximation="exact", alpha=0.1).fit(X, Y)
+    before = model.predict(X, return_std=True)[1]
+    after = model.set_params(alpha=1.0).fit(X, Y).predict(X, return_std=True)[1]
+    assert (after > before).all()
