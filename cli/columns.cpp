@@ -34,8 +34,7 @@ Found find(const std::vector<std::string>& names, const std::vector<Column>& col
   return found;
 }
 
-[[noreturn]] void fail_missing(const std::vector<std::string>& missing, const char* what,
-                               const std::string& path) {
+[[noreturn]] void fail_missing(const std::vector<std::string>& missing, const char* what, const std::string& path) {
   constexpr std::size_t most = 5;
   std::string list;
   for (std::size_t j = 0; j < std::min(most, missing.size()); ++j) {
@@ -107,8 +106,7 @@ ColumnRoles input_roles(const ModelColumns& model, const TableReader& file) {
   return {sequence(0, model.dim_in), {}};
 }
 
-ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader& file,
-                                   const std::string& targets) {
+ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader& file, const std::string& targets) {
   const auto& columns = file.columns();
   const auto width = static_cast<Index>(columns.size());
   ColumnRoles roles;
@@ -117,22 +115,19 @@ ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader&
   } else {
     Found found = find(model.targets, columns);
     const bool by_name = !model.targets.empty() && found.missing.empty();
-    if (!by_name && model.named_targets() && !numbered(columns))
-      fail_missing(found.missing, "target", file.path());
-    require(by_name || width > model.dim_out, "{}: expected {} columns (inputs, then targets), found {}",
-            file.path(), model.dim_in + model.dim_out, width);
+    if (!by_name && model.named_targets() && !numbered(columns)) fail_missing(found.missing, "target", file.path());
+    require(by_name || width > model.dim_out, "{}: expected {} columns (inputs, then targets), found {}", file.path(),
+            model.dim_in + model.dim_out, width);
     roles.targets = by_name ? std::move(found.columns) : sequence(width - model.dim_out, model.dim_out);
     for (Index j = 0; j < width; ++j) {
-      if (std::find(roles.targets.begin(), roles.targets.end(), j) == roles.targets.end())
-        roles.inputs.push_back(j);
+      if (std::find(roles.targets.begin(), roles.targets.end(), j) == roles.targets.end()) roles.inputs.push_back(j);
     }
   }
-  require(static_cast<Index>(roles.targets.size()) == model.dim_out,
-          "{}: {} targets chosen, the model has {}", file.path(), roles.targets.size(), model.dim_out);
+  require(static_cast<Index>(roles.targets.size()) == model.dim_out, "{}: {} targets chosen, the model has {}",
+          file.path(), roles.targets.size(), model.dim_out);
   if (auto named = inputs_by_name(model, file)) roles.inputs = std::move(*named);
   require(static_cast<Index>(roles.inputs.size()) == model.dim_in,
-          "{}: expected {} inputs beside the targets, found {}", file.path(), model.dim_in,
-          roles.inputs.size());
+          "{}: expected {} inputs beside the targets, found {}", file.path(), model.dim_in, roles.inputs.size());
   for (const Index j : roles.targets) {
     require(std::find(roles.inputs.begin(), roles.inputs.end(), j) == roles.inputs.end(),
             "{}: the column '{}' is an input of the model, it cannot be a target", file.path(),

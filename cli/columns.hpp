@@ -36,7 +36,6 @@ ColumnRoles input_roles(const ModelColumns& model, const TableReader& file);
 
 // Inputs and targets. `targets` as the user words them; empty: the model's by name, else the last dim_out
 // columns.
-ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader& file,
-                                   const std::string& targets);
+ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader& file, const std::string& targets);
 
 }  // namespace carmina::cli

@@ -23,8 +23,7 @@ void catch_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action{};
     // What nohup had ignored stays ignored.
-    if (number == SIGHUP && ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
-      continue;
+    if (number == SIGHUP && ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
     action = {};
     action.sa_handler = remember_signal;
     action.sa_flags = SA_RESTART;

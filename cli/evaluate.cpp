@@ -18,11 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json to_json(const Score& score) {
-  return {{"target", score.target},
-          {"rmse", score.rmse},
-          {"rrmse", score.rrmse},
-          {"r2", score.r2},
-          {"loss", score.loss}};
+  return {
+      {"target", score.target}, {"rmse", score.rmse}, {"rrmse", score.rrmse}, {"r2", score.r2}, {"loss", score.loss}};
 }
 
 void print_table(const Evaluation& result) {
@@ -51,8 +48,8 @@ struct EvaluateCommand {
     targets.check(false);
     ProgressLine line;
     const Execution execution = resources.execution(line);
-    const Evaluation result = std::visit([&](const auto& machine) { return evaluate(machine, execution); },
-                                         load_kernel_machine(model));
+    const Evaluation result =
+        std::visit([&](const auto& machine) { return evaluate(machine, execution); }, load_kernel_machine(model));
     line.erase();
     if (!json) return print_table(result);
     Json report = {{"model", model}, {"data", data}, {"rows", result.rows}, {"targets", Json::array()}};
@@ -85,8 +82,7 @@ struct EvaluateCommand {
 }  // namespace
 
 void add_evaluate(CLI::App& program) {
-  auto* command =
-      program.add_subcommand("evaluate", "Compare a model's predictions with the targets of a table");
+  auto* command = program.add_subcommand("evaluate", "Compare a model's predictions with the targets of a table");
   command->footer(
       "RRMSE is the error relative to predicting the training mean.\n"
       "Example: carmina evaluate wind.safetensors test.csv");

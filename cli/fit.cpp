@@ -29,14 +29,13 @@ struct FitCommand {
   void check_words();
   void read_output_matrix(Index n_targets);
   template <Real T>
-  void fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> target_reader,
-                ColumnRoles roles, ProgressLine& line);
+  void fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> target_reader, ColumnRoles roles,
+                ProgressLine& line);
 };
 
 // Words and numbers that parsed but may be out of range, all before a file is opened.
 void FitCommand::check_words() {
-  const auto known = [](const char* option, const std::string& word,
-                        std::initializer_list<const char*> words) {
+  const auto known = [](const char* option, const std::string& word, std::initializer_list<const char*> words) {
     std::string list;
     for (const char* one : words) {
       if (word == one) return;
@@ -57,8 +56,7 @@ void FitCommand::check_words() {
     fit.length_scale = width;
   }
   const auto [end, code] = std::from_chars(seed.data(), seed.data() + seed.size(), fit.seed);
-  require(code == std::errc() && end == seed.data() + seed.size(),
-          "--seed must be from 0 to 2^64 - 1, found {}", seed);
+  require(code == std::errc() && end == seed.data() + seed.size(), "--seed must be from 0 to 2^64 - 1, found {}", seed);
   fit.kernel_name = kernel;
   fit.scale_inputs = !no_scale;
   fit.fit_intercept = !no_intercept;
@@ -75,8 +73,8 @@ void FitCommand::read_output_matrix(Index n_targets) {
     fit.coupling = OutputCoupling::matrix;
     fit.output_matrix = read_table(matrix).values;
     require(fit.output_matrix.rows() == n_targets && fit.output_matrix.cols() == n_targets,
-            "{}: expected a {} x {} matrix for {} targets, found {} x {}", matrix, n_targets, n_targets,
-            n_targets, fit.output_matrix.rows(), fit.output_matrix.cols());
+            "{}: expected a {} x {} matrix for {} targets, found {} x {}", matrix, n_targets, n_targets, n_targets,
+            fit.output_matrix.rows(), fit.output_matrix.cols());
     try {
       factor_output_matrix(fit.output_matrix);
     } catch (const Error& error) {
@@ -129,12 +127,11 @@ void FitCommand::fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<T
 
   const FitRecord& record = machine.record();
   const ScalarKernel scalar = scalar_part(machine.kernel());
-  fmt::print(
-      "{}, {}, {}; {} kernel of width {:.6g}, {}; {} solver, {}\n", counted(record.rows, "row"),
-      counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_name(scalar),
-      carmina::length_scale(scalar)[0],
-      record.approximation == "exact" ? "exact" : fmt::format("{} Fourier features", record.n_components),
-      record.report.solver, format_seconds(spent.count()));
+  fmt::print("{}, {}, {}; {} kernel of width {:.6g}, {}; {} solver, {}\n", counted(record.rows, "row"),
+             counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_name(scalar),
+             carmina::length_scale(scalar)[0],
+             record.approximation == "exact" ? "exact" : fmt::format("{} Fourier features", record.n_components),
+             record.report.solver, format_seconds(spent.count()));
   fmt::print("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
   if (!record.report.message.empty()) fmt::print(stderr, "carmina: warning: {}\n", record.report.message);
 }
@@ -142,10 +139,8 @@ void FitCommand::fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<T
 }  // namespace
 
 void add_fit(CLI::App& program) {
-  auto* command =
-      program.add_subcommand("fit", "Fit a kernel machine to a table and write it to a model file");
-  command->footer(
-      "Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000");
+  auto* command = program.add_subcommand("fit", "Fit a kernel machine to a table and write it to a model file");
+  command->footer("Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000");
   auto it = std::make_shared<FitCommand>();
   command->add_option("DATA", it->data, "The table, a row for each sample")->required()->type_name("FILE");
   it->targets.add(*command);
@@ -158,27 +153,22 @@ void add_fit(CLI::App& program) {
   command->add_option("--operator", it->coupling, "Targets each on their own, or coupled by a matrix [none]")
       ->type_name("none|decomposable");
   command
-      ->add_option("--output-matrix", it->matrix,
-                   "The matrix of a decomposable kernel: a table or a word [identity]")
+      ->add_option("--output-matrix", it->matrix, "The matrix of a decomposable kernel: a table or a word [identity]")
       ->type_name("FILE|identity|covariance");
-  option("--length-scale", it->length_scale, "median|NUMBER",
-         "Width of the kernel; median: of distances between rows")
+  option("--length-scale", it->length_scale, "median|NUMBER", "Width of the kernel; median: of distances between rows")
       ->check(looks_like_number("median"));
-  option("--approximation", it->fit.approximation, "fourier|exact",
-         "Random Fourier features, or the kernel itself");
+  option("--approximation", it->fit.approximation, "fourier|exact", "Random Fourier features, or the kernel itself");
   option("--components", it->fit.n_components, "N", "Number of Fourier features, even");
   option("--loss", it->loss, "squared", "What a residual costs");
   option("--alpha", it->fit.alpha, "NUMBER", "Weight of the penalty");
   option("--seed", it->seed, "N", "Seed of the random features")->check(looks_like_integer());
-  option("--solver", it->fit.solver, "auto|direct|cg",
-         "direct: factorise a matrix; cg: iterate, in less memory");
+  option("--solver", it->fit.solver, "auto|direct|cg", "direct: factorise a matrix; cg: iterate, in less memory");
   option("--max-iter", it->fit.max_iter, "N", "Most iterations of cg");
   option("--tol", it->fit.tol, "NUMBER", "Relative residual at which cg stops");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
   command->add_flag("--float32", it->float32, "Compute in single precision");
-  command->add_flag("--no-scale", it->no_scale,
-                    "Leave inputs as they are, not at zero mean and unit variance");
+  command->add_flag("--no-scale", it->no_scale, "Leave inputs as they are, not at zero mean and unit variance");
   command->add_flag("--no-intercept", it->no_intercept, "Fit no constant term");
   command->add_flag("--fill-missing", it->fit.fill_missing, "Take the training mean for a missing input");
   command->callback([it] { it->run(); });

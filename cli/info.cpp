@@ -23,8 +23,7 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
   Json kernel = {{"name", kernel_name(scalar)}, {"length_scale", length_scale(scalar).values()}};
   if (const auto* A = output_matrix(machine.kernel())) {
     kernel["output_matrix"] = Json::array();
-    for (const auto& row : A->rowwise())
-      kernel["output_matrix"].push_back(std::vector<double>(row.begin(), row.end()));
+    for (const auto& row : A->rowwise()) kernel["output_matrix"].push_back(std::vector<double>(row.begin(), row.end()));
   }
   Json seconds = Json::object();
   for (const auto& [phase, spent] : record.report.seconds) seconds[phase] = seconds.value(phase, 0.0) + spent;
@@ -75,8 +74,7 @@ std::string names_behind(const Json& names) {
 void print_text(const Json& about) {
   const auto line = [](const char* what, const std::string& text) { fmt::print("{:<14} {}\n", what, text); };
   const Json &kernel = about["kernel"], &fit = about["fit"];
-  line("file",
-       fmt::format("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
+  line("file", fmt::format("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
   line("type", fmt::format("kernel machine, {}", about["precision"].get<std::string>()));
   const auto number = [](const Json& value) { return fmt::format("{:.6g}", value.get<double>()); };
   line("kernel", fmt::format("{}, length scale {}", kernel["name"].get<std::string>(),
@@ -84,19 +82,18 @@ void print_text(const Json& about) {
   if (kernel.contains("output_matrix")) {
     line("output matrix", fmt::format("{0} x {0}", kernel["output_matrix"].size()));
   }
-  line("approximation", fmt::format("{}, {} features", about["approximation"].get<std::string>(),
-                                    about["n_features"].get<Index>()));
+  line("approximation",
+       fmt::format("{}, {} features", about["approximation"].get<std::string>(), about["n_features"].get<Index>()));
   line("inputs", std::to_string(about["n_inputs"].get<Index>()) + names_behind(about["input_names"]));
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
   line("inputs are", fmt::format("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
                                  fit["fill_missing"] ? "filled with the training mean" : "refused"));
-  line("fitted to",
-       fmt::format("{}, squared loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
-                   fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
-                   fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
+  line("fitted to", fmt::format("{}, squared loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
+                                fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
+                                fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
   line("solver", fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
-                             counted(fit["iterations"].get<Index>(), "iteration"),
-                             fit["residual"].get<double>(), fit["converged"] ? "" : ", not converged"));
+                             counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
+                             fit["converged"] ? "" : ", not converged"));
   if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {

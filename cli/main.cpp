@@ -35,8 +35,7 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", "carmina " CARMINA_VERSION, "Print the version and exit");
   program.set_help_flag("--help,-h", "Print this help and exit");
   program.require_subcommand(1);
-  program.footer(
-      "'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
+  program.footer("'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
   cli::add_fit(program);
   cli::add_predict(program);
   cli::add_evaluate(program);

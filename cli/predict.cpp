@@ -27,8 +27,7 @@ struct PredictCommand {
   // An eighth of the memory for a block: its cells as they are read, the inputs, and the predictions twice.
   template <Real T>
   static Index block_rows(const KernelMachine<T>& machine, Index columns, const Execution& execution) {
-    const double bytes_per_row =
-        8.0 * static_cast<double>(columns + machine.dim_in() + 3 * machine.dim_out());
+    const double bytes_per_row = 8.0 * static_cast<double>(columns + machine.dim_in() + 3 * machine.dim_out());
     const double allowed = std::min(static_cast<double>(execution.memory_budget) / 8, 64e6);
     return std::clamp<Index>(static_cast<Index>(allowed / bytes_per_row), 256, 1 << 15);
   }

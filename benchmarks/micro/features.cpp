@@ -15,10 +15,8 @@ void features(benchmark::State& state, const Setting& setting, Index d) {
   const Matrix<T> X = Matrix<T>::Random(n, d);
   Matrix<T> phi(n, m);
   const double values = static_cast<double>(n) * static_cast<double>(m);
-  const Work work{
-      .flops = values * static_cast<double>(d), .sincos = values / 2, .bytes = values * sizeof(T)};
-  measure<T>(state, setting, work, values, "values/s",
-             [&] { evaluate(map, X, View<T>(phi), setting.execution()); });
+  const Work work{.flops = values * static_cast<double>(d), .sincos = values / 2, .bytes = values * sizeof(T)};
+  measure<T>(state, setting, work, values, "values/s", [&] { evaluate(map, X, View<T>(phi), setting.execution()); });
 }
 
 }  // namespace

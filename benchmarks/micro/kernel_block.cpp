@@ -15,10 +15,8 @@ void kernel_block(benchmark::State& state, const Setting& setting) {
   const Matrix<T> X = Matrix<T>::Random(n, d);
   Matrix<T> K(n, s);
   const double values = static_cast<double>(n) * static_cast<double>(s);
-  const Work work{
-      .flops = 2 * values * static_cast<double>(d), .exponentials = values, .bytes = values * sizeof(T)};
-  measure<T>(state, setting, work, values, "values/s",
-             [&] { evaluate(map, X, View<T>(K), setting.execution()); });
+  const Work work{.flops = 2 * values * static_cast<double>(d), .exponentials = values, .bytes = values * sizeof(T)};
+  measure<T>(state, setting, work, values, "values/s", [&] { evaluate(map, X, View<T>(K), setting.execution()); });
 }
 
 }  // namespace

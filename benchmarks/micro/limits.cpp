@@ -53,8 +53,8 @@ double Limits<T>::gemm() {
   {
     const BlasThreads all(threads_);
     seconds = seconds_of([&] {
-      backend::gemm<T>(backend::Transpose::no, backend::Transpose::no, k, k, k, T(1), A_.data(), k, B_.data(),
-                       k, T(0), C_.data(), k);
+      backend::gemm<T>(backend::Transpose::no, backend::Transpose::no, k, k, k, T(1), A_.data(), k, B_.data(), k, T(0),
+                       C_.data(), k);
     });
   }
   // OpenMP's threads spin for some milliseconds after a call; what is measured next must not share a core
@@ -66,9 +66,8 @@ double Limits<T>::gemm() {
 
 template <Real T>
 double Limits<T>::sincos() {
-  return cached_rate<T>(threads_, [](const T* in, T* cosine, T* sine) {
-    backend::sincos_scaled(in, T(0.5), cosine, sine, cached);
-  });
+  return cached_rate<T>(
+      threads_, [](const T* in, T* cosine, T* sine) { backend::sincos_scaled(in, T(0.5), cosine, sine, cached); });
 }
 
 template <Real T>
@@ -107,8 +106,7 @@ template class Limits<double>;
 namespace {
 
 template <Real T>
-void register_rate(const Setting& setting, const std::string& name, double (Limits<T>::*rate)(),
-                   const char* unit) {
+void register_rate(const Setting& setting, const std::string& name, double (Limits<T>::*rate)(), const char* unit) {
   register_benchmark<T>(setting, name, [=](benchmark::State& state, const Setting& chosen) {
     Limits<T> limits(chosen.gemm_order, chosen.threads);
     std::vector<double> rates;
@@ -123,8 +121,7 @@ void register_rate(const Setting& setting, const std::string& name, double (Limi
 
 void register_limits(const Setting& setting) {
   const auto of_precision = [&]<Real T>(T) {
-    register_rate<T>(setting, fmt::format("limit: product, order {}", setting.gemm_order), &Limits<T>::gemm,
-                     "flop/s");
+    register_rate<T>(setting, fmt::format("limit: product, order {}", setting.gemm_order), &Limits<T>::gemm, "flop/s");
     register_rate<T>(setting, "limit: sine and cosine", &Limits<T>::sincos, "values/s");
     register_rate<T>(setting, "limit: exponential", &Limits<T>::exp, "values/s");
     register_rate<T>(setting, "limit: memory, triad", &Limits<T>::bandwidth, "bytes/s");

@@ -37,9 +37,9 @@ class Table final : public benchmark::BenchmarkReporter {
         fmt::print("{:<34} {:>10} {:>18}\n", run.run_name.function_name, "",
                    with_unit(counter("rate"), run.report_label));
       } else {
-        fmt::print("{:<34} {:>10.3f} {:>18} {:>18} {:>7.0f}%\n", run.run_name.function_name,
-                   run.GetAdjustedRealTime(), with_unit(counter("rate"), run.report_label),
-                   with_unit(counter("limit"), run.report_label), 100 * counter("of_limit"));
+        fmt::print("{:<34} {:>10.3f} {:>18} {:>18} {:>7.0f}%\n", run.run_name.function_name, run.GetAdjustedRealTime(),
+                   with_unit(counter("rate"), run.report_label), with_unit(counter("limit"), run.report_label),
+                   100 * counter("of_limit"));
       }
     }
     std::fflush(stdout);
@@ -74,8 +74,8 @@ int run(std::vector<char*> arguments) {
   benchmark::AddCustomContext("threads", std::to_string(setting.threads));
   benchmark::AddCustomContext("vector_instructions", backend::vector_instruction_set());
   benchmark::AddCustomContext("quick", setting.quick ? "yes" : "no");
-  for (const auto registration : {register_limits, register_features, register_gram, register_solve,
-                                  register_predict, register_kernel_block}) {
+  for (const auto registration :
+       {register_limits, register_features, register_gram, register_solve, register_predict, register_kernel_block}) {
     registration(setting);
   }
   Table table;

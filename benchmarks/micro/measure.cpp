@@ -26,8 +26,8 @@ void report(benchmark::State& state, double rate, double limit, const char* unit
 }
 
 template <Real T>
-void measure(benchmark::State& state, const Setting& setting, const Work& work, double amount,
-             const char* unit, const std::function<void()>& body, const std::function<void()>& prepare) {
+void measure(benchmark::State& state, const Setting& setting, const Work& work, double amount, const char* unit,
+             const std::function<void()>& body, const std::function<void()>& prepare) {
   Limits<T> limits(setting.gemm_order, setting.threads);
   prepare();
   body();  // memory is touched, threads are started

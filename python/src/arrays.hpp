@@ -46,8 +46,8 @@ class Rows {
   Rows(nb::handle values, const char* name) {
     nb::object array = as_array<T>(values);
     const auto dimensions = nb::cast<int>(array.attr("ndim"));
-    require(dimensions == 2, "{} must be two-dimensional (rows, columns), found {} dimension{}", name,
-            dimensions, dimensions == 1 ? "" : "s");
+    require(dimensions == 2, "{} must be two-dimensional (rows, columns), found {} dimension{}", name, dimensions,
+            dimensions == 1 ? "" : "s");
     array_ = nb::cast<Borrowed>(array);
     if (!row_major()) array_ = nb::cast<Borrowed>(numpy().attr("ascontiguousarray")(array));
   }
@@ -69,9 +69,7 @@ class Rows {
 };
 
 // A matrix of doubles from anything that NumPy takes for one: lists, integers.
-inline Matrix<double> to_matrix(nb::handle values, const char* name) {
-  return Rows<double>(values, name).view();
-}
+inline Matrix<double> to_matrix(nb::handle values, const char* name) { return Rows<double>(values, name).view(); }
 
 // A new array, its memory, and the same as rows of its last axis.
 template <Real T>

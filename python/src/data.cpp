@@ -17,8 +17,7 @@ nb::tuple generate(Generate&& make) {
     nb::gil_scoped_release unlocked;
     return make();
   }();
-  return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)),
-                        to_numpy(std::move(data.clean)));
+  return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)), to_numpy(std::move(data.clean)));
 }
 
 FriedmanFunction friedman_function(const std::string& name) {
@@ -47,9 +46,9 @@ void bind_data(nb::module_& m) {
       nb::arg("path"));
   m.def(
       "friedman",
-      [](Index n, const std::string& function, Index inputs, Index outputs, double noise,
-         double input_outliers, double outlier_center, double outlier_deviation, double target_outliers,
-         double target_outlier_scale, std::uint64_t seed) {
+      [](Index n, const std::string& function, Index inputs, Index outputs, double noise, double input_outliers,
+         double outlier_center, double outlier_deviation, double target_outliers, double target_outlier_scale,
+         std::uint64_t seed) {
         const FriedmanOptions options{.function = friedman_function(function),
                                       .inputs = inputs,
                                       .outputs = outputs,
@@ -62,15 +61,13 @@ void bind_data(nb::module_& m) {
                                       .seed = seed};
         return generate([&] { return friedman(n, options); });
       },
-      nb::arg("n"), nb::kw_only(), nb::arg("function"), nb::arg("inputs"), nb::arg("outputs"),
-      nb::arg("noise"), nb::arg("input_outliers"), nb::arg("outlier_center"), nb::arg("outlier_deviation"),
-      nb::arg("target_outliers"), nb::arg("target_outlier_scale"), nb::arg("seed"));
+      nb::arg("n"), nb::kw_only(), nb::arg("function"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("noise"),
+      nb::arg("input_outliers"), nb::arg("outlier_center"), nb::arg("outlier_deviation"), nb::arg("target_outliers"),
+      nb::arg("target_outlier_scale"), nb::arg("seed"));
   m.def(
       "vector_field",
-      [](const std::string& kind, Index n, double tau, double half_width, double noise, bool grid,
-         std::uint64_t seed) {
-        const FieldOptions options{
-            .tau = tau, .half_width = half_width, .noise = noise, .grid = grid, .seed = seed};
+      [](const std::string& kind, Index n, double tau, double half_width, double noise, bool grid, std::uint64_t seed) {
+        const FieldOptions options{.tau = tau, .half_width = half_width, .noise = noise, .grid = grid, .seed = seed};
         return generate([&] { return vector_field(kind, n, options); });
       },
       nb::arg("kind"), nb::arg("n"), nb::kw_only(), nb::arg("tau"), nb::arg("half_width"), nb::arg("noise"),

@@ -25,12 +25,11 @@ void bind_features(nb::module_& m) {
       nb::arg("X"), nb::arg("threads") = 0, "The length scale that gamma='median' stands for.");
   m.def(
       "sample_frequencies",
-      [](const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
-         const std::string& dtype) {
+      [](const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed, const std::string& dtype) {
         const auto sample = [&](auto precision) {
           using T = decltype(precision);
-          return nb::cast(to_numpy(
-              Matrix<T>(FourierMap<T>(scalar_part(kernel), dim_in, n_components, seed).frequencies())));
+          return nb::cast(
+              to_numpy(Matrix<T>(FourierMap<T>(scalar_part(kernel), dim_in, n_components, seed).frequencies())));
         };
         return dtype == dtype_name<float> ? sample(float()) : sample(double());
       },
@@ -43,8 +42,7 @@ void bind_features(nb::module_& m) {
           using T = decltype(precision);
           const FourierMap<T> map(Rows<T>(frequencies, "frequencies").view());
           const Rows<T> rows(X, "X");
-          NewArray<T> out(
-              {static_cast<std::size_t>(rows.rows()), static_cast<std::size_t>(map.n_features())});
+          NewArray<T> out({static_cast<std::size_t>(rows.rows()), static_cast<std::size_t>(map.n_features())});
           run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
             evaluate(map, rows.view(), out.view(rows.rows(), map.n_features()), execution);
           });

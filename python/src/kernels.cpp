@@ -17,8 +17,8 @@ namespace {
 LengthScale to_length_scale(nb::handle values) {
   const nb::object array = as_array<double>(values);
   const auto dimensions = nb::cast<int>(array.attr("ndim"));
-  require(dimensions <= 1,
-          "length_scale must be a number or one number per input dimension, found {} dimensions", dimensions);
+  require(dimensions <= 1, "length_scale must be a number or one number per input dimension, found {} dimensions",
+          dimensions);
   if (dimensions == 0) return nb::cast<double>(array.attr("item")());
   return nb::cast<std::vector<double>>(array.attr("tolist")());
 }
@@ -103,8 +103,7 @@ array([[0.3679]])
           "__init__", [](Gaussian* self, nb::handle width) { new (self) Gaussian(to_length_scale(width)); },
           nb::arg("length_scale"),
           nb::sig("def __init__(self, length_scale: float | collections.abc.Sequence[float]) -> None"))
-      .def_static("from_gamma", &Gaussian::from_gamma, nb::arg("gamma"),
-                  "exp(−γ‖x − z‖²), that is ℓ = 1 / √(2γ).")
+      .def_static("from_gamma", &Gaussian::from_gamma, nb::arg("gamma"), "exp(−γ‖x − z‖²), that is ℓ = 1 / √(2γ).")
       .def_prop_ro(
           "length_scale", [](const Gaussian& k) { return to_python(k.length_scale); },
           nb::sig("def length_scale(self) -> float | list[float]"),
@@ -149,8 +148,7 @@ Decomposable(scalar=Gaussian(length_scale=1.0), A=[[1.0, 0.5], [0.5, 1.0]])
           "A", [](const Decomposable& k) { return to_numpy(Matrix<double>(k.A)); }, nb::rv_policy::move,
           "The output matrix, a copy.")
       .def_prop_ro(
-          "root", [](const Decomposable& k) { return to_numpy(factor_output_matrix(k.A).root()); },
-          nb::rv_policy::move,
+          "root", [](const Decomposable& k) { return to_numpy(factor_output_matrix(k.A).root()); }, nb::rv_policy::move,
           "B (p, rank) with A = B Bᵀ: the eigenvectors of A that count, times the roots of their "
           "eigenvalues.")
       .def_prop_ro("n_outputs", [](const Decomposable& k) { return k.A.rows(); }, "p, the order of A.");

@@ -46,8 +46,8 @@ Machine from_bytes(const nb::bytes& bytes) {
   return from_file(decode_model(copy, "pickled model"), "pickled model");
 }
 
-Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads,
-            std::size_t memory_budget, nb::handle progress) {
+Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
+            nb::handle progress) {
   options.execution = make_execution(threads, memory_budget, progress);
   return in_precision_of(X, [&](auto precision) -> Machine {
     using T = decltype(precision);
@@ -55,8 +55,7 @@ Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, 
     std::optional<Rows<T>> w;
     if (!weights.is_none()) {
       w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "fit: sample_weight");
-      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(),
-              x.rows());
+      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
     }
     return run(options.execution, [&](const Execution&) {
       return Machine{KernelMachine<T>::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
@@ -76,8 +75,7 @@ nb::object predict(const Machine& self, nb::handle X, int threads) {
 }
 
 nb::dict report(const Machine& self) {
-  const SolveReport& report =
-      self.visit([](const auto& m) -> const SolveReport& { return m.record().report; });
+  const SolveReport& report = self.visit([](const auto& m) -> const SolveReport& { return m.record().report; });
   nb::dict seconds, result;
   for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
   result["solver"] = report.solver;
@@ -154,19 +152,15 @@ void bind_machine(nb::module_& m) {
           },
           nb::arg("path"))
       .def("__getstate__", &to_bytes)
-      .def("__setstate__",
-           [](Machine& self, const nb::bytes& bytes) { new (&self) Machine(from_bytes(bytes)); })
+      .def("__setstate__", [](Machine& self, const nb::bytes& bytes) { new (&self) Machine(from_bytes(bytes)); })
       .def_rw("estimator", &Machine::estimator, "The package's own description, kept in the file.")
       .def_prop_ro("dtype",
                    [](const Machine& self) {
                      return self.visit([]<class T>(const KernelMachine<T>&) { return dtype_name<T>; });
                    })
-      .def_prop_ro("dim_in",
-                   [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_in(); }); })
-      .def_prop_ro("dim_out",
-                   [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_out(); }); })
-      .def_prop_ro("kernel",
-                   [](const Machine& self) { return self.visit([](const auto& m) { return m.kernel(); }); })
+      .def_prop_ro("dim_in", [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_in(); }); })
+      .def_prop_ro("dim_out", [](const Machine& self) { return self.visit([](const auto& m) { return m.dim_out(); }); })
+      .def_prop_ro("kernel", [](const Machine& self) { return self.visit([](const auto& m) { return m.kernel(); }); })
       .def_prop_ro("coefficients",
                    [](const Machine& self) {
                      return self.visit([]<class T>(const KernelMachine<T>& m) {

@@ -80,8 +80,8 @@ void AtomicFile::flush() {
 }
 
 void AtomicFile::overwrite(std::size_t offset, const void* data, std::size_t size) {
-  require(offset <= size_ && size <= size_ - offset, "cannot write '{}': bytes {} to {} are not written yet",
-          path_, offset, offset + size);
+  require(offset <= size_ && size <= size_ - offset, "cannot write '{}': bytes {} to {} are not written yet", path_,
+          offset, offset + size);
   flush();
   const char* bytes = static_cast<const char*>(data);
   while (size > 0) {

@@ -58,8 +58,8 @@ class ArffReader final : public TextTable {
       } else if (keyword == "@data") {
         in_header = false;
       } else {
-        require(keyword == "@relation", "{}: expected @relation, @attribute or @data, found '{}'",
-                row_place(), shown(line));
+        require(keyword == "@relation", "{}: expected @relation, @attribute or @data, found '{}'", row_place(),
+                shown(line));
       }
     }
     require(!columns_.empty(), "{}: @data comes before any @attribute", row_place());
@@ -89,13 +89,12 @@ class ArffReader final : public TextTable {
     } else {
       const std::string type = take_token(rest, " \t%").text;
       const std::string known = lower(type);
-      require(
-          known == "numeric" || known == "real" || known == "integer",
-          "{}: column '{}': the type '{}' is not supported (numeric, real, integer and {{a, b, ...}} are)",
-          row_place(), shown(name.text), shown(type));
+      require(known == "numeric" || known == "real" || known == "integer",
+              "{}: column '{}': the type '{}' is not supported (numeric, real, integer and {{a, b, ...}} are)",
+              row_place(), shown(name.text), shown(type));
     }
-    require(rest.empty() || rest.front() == '%', "{}: column '{}': unexpected '{}' after the type",
-            row_place(), shown(name.text), shown(rest));
+    require(rest.empty() || rest.front() == '%', "{}: column '{}': unexpected '{}' after the type", row_place(),
+            shown(name.text), shown(rest));
   }
 
   void add_categories(std::string_view& rest) {
@@ -103,8 +102,8 @@ class ArffReader final : public TextTable {
     for (char last = ','; last != '}';) {
       const Token category = take_token(rest, ",}");
       last = rest.empty() ? '\0' : rest.front();
-      require(category.closed && (last == ',' || last == '}'),
-              "{}: column '{}': the list of categories is not closed", row_place(), shown(column.name));
+      require(category.closed && (last == ',' || last == '}'), "{}: column '{}': the list of categories is not closed",
+              row_place(), shown(column.name));
       require(category.quoted || !category.text.empty(), "{}: column '{}': a category is empty", row_place(),
               shown(column.name));
       const bool is_new = categories_.back().emplace(category.text, column.categories.size()).second;
@@ -148,8 +147,7 @@ class ArffReader final : public TextTable {
       more = line.starts_with(',');
       if (more) line.remove_prefix(1);
     }
-    require(line.empty() || line.front() == '%', "{}: unexpected '{}' after a cell", row_place(),
-            shown(line));
+    require(line.empty() || line.front() == '%', "{}: unexpected '{}' after a cell", row_place(), shown(line));
     require_width(found);
   }
 
@@ -164,20 +162,18 @@ class ArffReader final : public TextTable {
       const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), index);
       require(code == std::errc{} && end == text.data() + text.size() && index >= 0 &&
                   index < static_cast<Index>(columns_.size()),
-              "{}: expected the number of a column from 0 to {}, found '{}'", row_place(),
-              columns_.size() - 1, shown(text));
-      require(index > previous, "{}: columns of a sparse row must increase, found {} after {}", row_place(),
-              index, previous);
+              "{}: expected the number of a column from 0 to {}, found '{}'", row_place(), columns_.size() - 1,
+              shown(text));
+      require(index > previous, "{}: columns of a sparse row must increase, found {} after {}", row_place(), index,
+              previous);
       previous = index;
       const Token cell = take_cell(line, ",}");
       out[index] = value(cell.text, cell.quoted, static_cast<std::size_t>(index));
-      require(line.starts_with(',') || line.starts_with('}'), "{}: a sparse row is not closed by '}}'",
-              row_place());
+      require(line.starts_with(',') || line.starts_with('}'), "{}: a sparse row is not closed by '}}'", row_place());
       if (line.front() == ',') line = trim(line.substr(1));
     }
     line = trim(line.substr(1));
-    require(line.empty() || line.front() == '%', "{}: unexpected '{}' after a sparse row", row_place(),
-            shown(line));
+    require(line.empty() || line.front() == '%', "{}: unexpected '{}' after a sparse row", row_place(), shown(line));
   }
 
   Token take_cell(std::string_view& line, std::string_view stops) const {
@@ -195,13 +191,11 @@ class ArffReader final : public TextTable {
     const auto found = categories_[j].find(text);
     if (found != categories_[j].end()) return static_cast<double>(found->second);
     require(text == "?" && !quoted, "{}: column '{}': '{}' is not one of its categories ({})", row_place(),
-            shown(columns_[j].name), shown(text),
-            shown(fmt::format("{}", fmt::join(columns_[j].categories, ", "))));
+            shown(columns_[j].name), shown(text), shown(fmt::format("{}", fmt::join(columns_[j].categories, ", "))));
     return std::numeric_limits<double>::quiet_NaN();
   }
 
-  std::vector<std::map<std::string, std::size_t, std::less<>>>
-      categories_;  // per column: category to its index
+  std::vector<std::map<std::string, std::size_t, std::less<>>> categories_;  // per column: category to its index
 };
 
 }  // namespace

@@ -78,8 +78,7 @@ void ByteInput::fail_reading() const {
   if (code == Z_ERRNO) fail("cannot read '{}': {}", path_, reason(errno));
   if (code == Z_BUF_ERROR) fail("{}: the gzip data is truncated", path_);
   const auto colon = message.rfind(": ");  // zlib puts its own name of the file before the reason
-  fail("{}: the gzip data is corrupt ({})", path_,
-       colon == message.npos ? message : message.substr(colon + 2));
+  fail("{}: the gzip data is corrupt ({})", path_, colon == message.npos ? message : message.substr(colon + 2));
 }
 
 std::size_t ByteInput::read(void* data, std::size_t size) {

@@ -78,8 +78,7 @@ void fail_cell(Cell cell, std::string_view text, const std::string& place, const
   const std::string found = shown(trim(text)), column = shown(column_name);
   if (cell.kind == CellKind::infinite)
     fail("{}: column '{}': expected a finite number, found '{}'", place, column, found);
-  if (cell.kind == CellKind::too_large)
-    fail("{}: column '{}': the number '{}' is too large", place, column, found);
+  if (cell.kind == CellKind::too_large) fail("{}: column '{}': the number '{}' is too large", place, column, found);
   fail("{}: column '{}': expected a number, found '{}'", place, column, found);
 }
 

@@ -17,8 +17,7 @@ Cell parse_cell(std::string_view text);
 
 // Says of a cell that is neither a number nor missing: "PLACE: column 'NAME': expected a number, found
 // 'abc'".
-[[noreturn]] void fail_cell(Cell cell, std::string_view text, const std::string& place,
-                            const std::string& column);
+[[noreturn]] void fail_cell(Cell cell, std::string_view text, const std::string& place, const std::string& column);
 
 std::string_view trim(std::string_view text);  // of blanks and tabs
 

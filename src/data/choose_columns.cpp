@@ -25,8 +25,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-[[noreturn]] void fail_unknown(const std::string& name, const std::vector<Column>& columns,
-                               const std::string& file) {
+[[noreturn]] void fail_unknown(const std::string& name, const std::vector<Column>& columns, const std::string& file) {
   const Column* nearest = nullptr;
   std::size_t best = std::max<std::size_t>(1, name.size() / 3) + 1;  // farther is another word, not a slip
   for (const Column& column : columns) {
@@ -36,8 +35,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
     }
   }
   if (nearest)
-    fail("{}: no column is named '{}'; did you mean '{}'?", file, data::shown(name),
-         data::shown(nearest->name));
+    fail("{}: no column is named '{}'; did you mean '{}'?", file, data::shown(name), data::shown(nearest->name));
   constexpr std::size_t most = 10;
   std::string list;
   for (std::size_t j = 0; j < std::min(most, columns.size()); ++j) {
@@ -50,8 +48,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 Index find_column(std::string_view text, const std::vector<Column>& columns, const std::string& file) {
   const std::string name(data::trim(text));
   require(!name.empty(), "{}: a target has an empty name", file);
-  const auto found =
-      std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == name; });
+  const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == name; });
   if (found == columns.end()) fail_unknown(name, columns, file);
   return found - columns.begin();
 }
@@ -66,8 +63,7 @@ std::vector<Index> last_columns(Index count, Index columns, const std::string& f
   return last;
 }
 
-std::vector<Index> named_columns(std::string_view names, const std::vector<Column>& columns,
-                                 const std::string& file) {
+std::vector<Index> named_columns(std::string_view names, const std::vector<Column>& columns, const std::string& file) {
   // A name may itself hold a comma, when it is the only one.
   for (std::size_t j = 0; j < columns.size(); ++j) {
     if (columns[j].name == names) return {static_cast<Index>(j)};
@@ -76,8 +72,8 @@ std::vector<Index> named_columns(std::string_view names, const std::vector<Colum
   for (bool more = true; more;) {
     const std::string_view name = names.substr(0, names.find(','));
     found.push_back(find_column(name, columns, file));
-    require(std::count(found.begin(), found.end(), found.back()) == 1, "{}: the target '{}' is named twice",
-            file, data::trim(name));
+    require(std::count(found.begin(), found.end(), found.back()) == 1, "{}: the target '{}' is named twice", file,
+            data::trim(name));
     more = name.size() < names.size();
     names.remove_prefix(more ? name.size() + 1 : name.size());
   }
@@ -88,8 +84,7 @@ std::vector<Index> named_columns(std::string_view names, const std::vector<Colum
 
 }  // namespace
 
-ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string& targets,
-                           const std::string& file) {
+ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string& targets, const std::string& file) {
   const auto width = static_cast<Index>(columns.size());
   const std::string_view text = data::trim(targets);
   ColumnRoles roles;
@@ -100,8 +95,7 @@ ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string
     roles.targets = is_count ? last_columns(count, width, file) : named_columns(text, columns, file);
   }
   for (Index j = 0; j < width; ++j) {
-    if (std::find(roles.targets.begin(), roles.targets.end(), j) == roles.targets.end())
-      roles.inputs.push_back(j);
+    if (std::find(roles.targets.begin(), roles.targets.end(), j) == roles.targets.end()) roles.inputs.push_back(j);
   }
   return roles;
 }

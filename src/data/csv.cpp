@@ -18,9 +18,8 @@ class CsvReader final : public TextTable {
     require(next_record(), "{}: the file is empty", path);
     separator_ = find_separator(record_);
     split();
-    const bool header = std::any_of(cells_.begin(), cells_.end(), [](const std::string& cell) {
-      return parse_cell(cell).kind == CellKind::text;
-    });
+    const bool header = std::any_of(cells_.begin(), cells_.end(),
+                                    [](const std::string& cell) { return parse_cell(cell).kind == CellKind::text; });
     columns_ = numbered_columns(cells_.size(), path);
     if (header) {
       for (std::size_t j = 0; j < cells_.size(); ++j) {
@@ -69,8 +68,8 @@ class CsvReader final : public TextTable {
     joined_ = record_;
     for (bool open = true; open;) {
       std::string_view more;
-      require(joined_.size() < LineReader::longest && lines_.next(more),
-              "{}: a quote is opened and never closed", row_place());
+      require(joined_.size() < LineReader::longest && lines_.next(more), "{}: a quote is opened and never closed",
+              row_place());
       joined_ += '\n';
       joined_ += more;
       open = !leaves_quote_open(more);

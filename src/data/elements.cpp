@@ -62,12 +62,11 @@ void check_layout(const Layout& layout, const ByteInput& input) {
           "{}: a table of {} x {} elements is larger than any file", path, layout.rows, layout.columns);
   if (input.compressed()) return;
   const std::uint64_t found = input.stored_size() - std::min(layout.offset, input.stored_size());
-  require(found >= layout.bytes(), "{}: the file is truncated: {} x {} elements need {} bytes, found {}",
-          path, layout.rows, layout.columns, layout.bytes(), found);
+  require(found >= layout.bytes(), "{}: the file is truncated: {} x {} elements need {} bytes, found {}", path,
+          layout.rows, layout.columns, layout.bytes(), found);
 }
 
-StreamedTable::StreamedTable(ByteInput input, const Layout& layout)
-    : input_(std::move(input)), layout_(layout) {
+StreamedTable::StreamedTable(ByteInput input, const Layout& layout) : input_(std::move(input)), layout_(layout) {
   check_layout(layout_, input_);
   columns_ = numbered_columns(layout_.columns, path());
   row_.resize(layout_.columns * layout_.element.size);
@@ -80,8 +79,8 @@ Index StreamedTable::read(View<double> out) {
   const Convert to_doubles = converter(layout_.element);
   for (Index i = 0; i < count; ++i, ++at_) {
     const std::size_t bytes = input_.read(row_.data(), row_.size());
-    require(bytes == row_.size(), "{}: the file is truncated: {} rows were expected, the data end in row {}",
-            path(), layout_.rows, at_ + 1);
+    require(bytes == row_.size(), "{}: the file is truncated: {} rows were expected, the data end in row {}", path(),
+            layout_.rows, at_ + 1);
     to_doubles(row_.data(), static_cast<Index>(layout_.element.size), static_cast<Index>(layout_.columns),
                out.data() + i * out.outerStride(), 1);
   }
@@ -93,8 +92,6 @@ void StreamedTable::rewind() {
   first_ = at_ = 0;
 }
 
-std::string StreamedTable::place(Index row) const {
-  return fmt::format("{}: row {}", path(), first_ + row + 1);
-}
+std::string StreamedTable::place(Index row) const { return fmt::format("{}: row {}", path(), first_ + row + 1); }
 
 }  // namespace carmina::data

@@ -14,8 +14,7 @@ namespace {
 
 double friedman_value(FriedmanFunction function, const std::array<double, 5>& x) {
   if (function == FriedmanFunction::interaction) {
-    return 10 * std::sin(std::numbers::pi * x[0] * x[1]) + 20 * (x[2] - 0.5) * (x[2] - 0.5) + 10 * x[3] +
-           5 * x[4];
+    return 10 * std::sin(std::numbers::pi * x[0] * x[1]) + 20 * (x[2] - 0.5) * (x[2] - 0.5) + 10 * x[3] + 5 * x[4];
   }
   return 0.1 * std::exp(4 * x[0]) + 4 / (1 + std::exp(-20 * (x[1] - 0.5))) + 3 * x[2] + 2 * x[3] + x[4];
 }
@@ -24,8 +23,7 @@ void require_count(Index n, const char* where) {
   require(n >= 1, "{}: the number of rows must be positive, found {}", where, n);
 }
 void require_not_negative(double value, const char* where, const char* what) {
-  require(value >= 0 && std::isfinite(value), "{}: {} must be finite and not negative, found {}", where, what,
-          value);
+  require(value >= 0 && std::isfinite(value), "{}: {} must be finite and not negative, found {}", where, what, value);
 }
 void require_fraction(double value, const char* what) {
   require(value >= 0 && value <= 1, "friedman: {} must be between 0 and 1, found {}", what, value);
@@ -58,8 +56,7 @@ void check(Index n, const FriedmanOptions& o) {
   require_not_negative(o.noise, "friedman", "noise");
   require_fraction(o.input_outliers, "input_outliers");
   require_fraction(o.target_outliers, "target_outliers");
-  require(std::isfinite(o.outlier_center), "friedman: outlier_center must be finite, found {}",
-          o.outlier_center);
+  require(std::isfinite(o.outlier_center), "friedman: outlier_center must be finite, found {}", o.outlier_center);
   require_not_negative(o.outlier_deviation, "friedman", "outlier_deviation");
   require_not_negative(o.target_outlier_scale, "friedman", "target_outlier_scale");
 }
@@ -77,8 +74,7 @@ Dataset friedman(Index n, const FriedmanOptions& options) {
   }
   for (Index i : some_rows(n, options.input_outliers, random)) {
     for (Index j = 0; j < options.inputs; ++j) {
-      const double z =
-          random.normal(static_cast<std::uint64_t>(i), outlier_columns + static_cast<std::uint32_t>(j));
+      const double z = random.normal(static_cast<std::uint64_t>(i), outlier_columns + static_cast<std::uint32_t>(j));
       data.X(i, j) = options.outlier_center + options.outlier_deviation * z;
     }
   }
@@ -93,8 +89,7 @@ Dataset friedman(Index n, const FriedmanOptions& options) {
   add_noise(data.Y, options.noise, noise);
   for (Index i : some_rows(n, options.target_outliers, noise)) {
     for (Index k = 0; k < options.outputs; ++k) {
-      const double z =
-          noise.normal(static_cast<std::uint64_t>(i), outlier_columns + static_cast<std::uint32_t>(k));
+      const double z = noise.normal(static_cast<std::uint64_t>(i), outlier_columns + static_cast<std::uint32_t>(k));
       data.Y(i, k) += options.target_outlier_scale * z;
     }
   }
@@ -131,8 +126,7 @@ void check_plane(ConstView<double> X, double tau) {
 
 Matrix<double> grid_places(Index n, double half_width) {
   const auto side = static_cast<Index>(std::llround(std::sqrt(static_cast<double>(n))));
-  require(side >= 2 && side * side == n,
-          "vector_field: a grid needs a square number of rows from 4 on, found {}", n);
+  require(side >= 2 && side * side == n, "vector_field: a grid needs a square number of rows from 4 on, found {}", n);
   const auto place = [&](Index k) {
     return half_width * (2 * static_cast<double>(k) / static_cast<double>(side - 1) - 1);
   };
@@ -145,8 +139,7 @@ Matrix<double> random_places(Index n, double half_width, const Random& random) {
   Matrix<double> X(n, 2);
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j < 2; ++j) {
-      X(i, j) =
-          half_width * (2 * random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)) - 1);
+      X(i, j) = half_width * (2 * random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)) - 1);
     }
   }
   return X;

@@ -13,8 +13,8 @@ bool LineReader::fill() {
     begin_ = 0;
   }
   if (end_ == buffer_.size()) {
-    require(end_ < longest, "{}:{}: a line is longer than {} bytes; is this a text file?", path(),
-            line_number_ + 1, longest);
+    require(end_ < longest, "{}:{}: a line is longer than {} bytes; is this a text file?", path(), line_number_ + 1,
+            longest);
     buffer_.resize(std::max<std::size_t>(std::size_t{1} << 18, 2 * buffer_.size()));
   }
   const std::size_t room = buffer_.size() - end_;
@@ -30,14 +30,12 @@ bool LineReader::next(std::string_view& line) {
   while (newline == nullptr) {
     const std::size_t have = end_ - begin_;
     if (have > searched) {
-      newline =
-          static_cast<const char*>(std::memchr(buffer_.data() + begin_ + searched, '\n', have - searched));
+      newline = static_cast<const char*>(std::memchr(buffer_.data() + begin_ + searched, '\n', have - searched));
     }
     searched = have;
     if (newline == nullptr && !fill()) break;
   }
-  const std::size_t length =
-      newline ? static_cast<std::size_t>(newline - buffer_.data()) - begin_ : end_ - begin_;
+  const std::size_t length = newline ? static_cast<std::size_t>(newline - buffer_.data()) - begin_ : end_ - begin_;
   if (newline == nullptr && length == 0) return false;  // the last line may lack its newline
   line = std::string_view(buffer_.data() + begin_, length);
   begin_ += length + (newline ? 1 : 0);

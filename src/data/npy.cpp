@@ -68,8 +68,7 @@ class HeaderParser {
 
   // '<f8': byte order, kind, bytes.
   ElementType element() {
-    require(!peek('['), "{}: structured elements are not supported; expected one number type, such as '<f8'",
-            path_);
+    require(!peek('['), "{}: structured elements are not supported; expected one number type, such as '<f8'", path_);
     const std::string type = quoted();
     ElementType result;
     const bool ordered = type.size() >= 3 && std::string_view("<>|=").find(type[0]) != std::string_view::npos;
@@ -77,11 +76,9 @@ class HeaderParser {
       result.kind = type[1];
       result.big_endian = type[0] == '>';
       const auto [end, code] = std::from_chars(type.data() + 2, type.data() + type.size(), result.size);
-      if (code == std::errc{} && end == type.data() + type.size() && converter(result) != nullptr)
-        return result;
+      if (code == std::errc{} && end == type.data() + type.size() && converter(result) != nullptr) return result;
     }
-    fail("{}: elements of type '{}' are not supported (float32, float64 and integers are)", path_,
-         shown(type));
+    fail("{}: elements of type '{}' are not supported (float32, float64 and integers are)", path_, shown(type));
   }
 
   bool boolean() {
@@ -134,8 +131,7 @@ Layout read_header(ByteInput& input) {
     require(condition, "{}: the file is truncated: its header is not whole", path);
   };
   whole(found == sizeof magic);
-  require(magic[6] >= 1 && magic[6] <= 3, "{}: NPY version {}.{} is not known (1 to 3 are)", path, magic[6],
-          magic[7]);
+  require(magic[6] >= 1 && magic[6] <= 3, "{}: NPY version {}.{} is not known (1 to 3 are)", path, magic[6], magic[7]);
   const std::size_t length_bytes = magic[6] == 1 ? 2 : 4;
   whole(input.read(length, length_bytes) == length_bytes);
   std::uint64_t size = 0;
@@ -158,8 +154,8 @@ std::unique_ptr<TableReader> open_npy(const std::string& path) {
   const Layout layout = read_header(input);
   check_layout(layout, input);
   if (!input.compressed()) return std::make_unique<MappedTable>(path, layout);
-  require(!layout.column_major,
-          "{}: a Fortran-ordered array cannot be read row by row while packed; unpack it first", path);
+  require(!layout.column_major, "{}: a Fortran-ordered array cannot be read row by row while packed; unpack it first",
+          path);
   return std::make_unique<StreamedTable>(std::move(input), layout);
 }
 

@@ -13,8 +13,8 @@ namespace {
 bool has_idx_name(const std::string& name) {
   if (name.ends_with(".idx")) return true;
   const auto at = name.rfind("idx");
-  return at != std::string::npos && at > 0 && (name[at - 1] == '-' || name[at - 1] == '.') &&
-         at + 4 < name.size() && name[at + 3] >= '1' && name[at + 3] <= '9' && name[at + 4] == '-';
+  return at != std::string::npos && at > 0 && (name[at - 1] == '-' || name[at - 1] == '.') && at + 4 < name.size() &&
+         name[at + 3] >= '1' && name[at + 3] <= '9' && name[at + 4] == '-';
 }
 
 }  // namespace

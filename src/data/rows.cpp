@@ -15,8 +15,7 @@ namespace {
 constexpr Index part_cells = Index{1} << 18;
 
 template <Real T>
-[[noreturn]] void fail_value(double value, bool is_target, const std::string& place,
-                             const std::string& column) {
+[[noreturn]] void fail_value(double value, bool is_target, const std::string& place, const std::string& column) {
   if (std::isnan(value) && is_target) fail("{}: column '{}': a target must not be missing", place, column);
   if (std::isnan(value)) {
     fail(
@@ -36,8 +35,8 @@ TableRows<T>::TableRows(std::unique_ptr<TableReader> reader, ColumnRoles roles, 
     : TableRows(std::move(reader), nullptr, std::move(roles), allow_missing) {}
 
 template <Real T>
-TableRows<T>::TableRows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> targets,
-                        ColumnRoles roles, bool allow_missing)
+TableRows<T>::TableRows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> targets, ColumnRoles roles,
+                        bool allow_missing)
     : reader_(std::move(reader)),
       target_reader_(std::move(targets)),
       roles_(std::move(roles)),
@@ -46,13 +45,12 @@ TableRows<T>::TableRows(std::unique_ptr<TableReader> reader, std::unique_ptr<Tab
     roles_.targets.resize(target_reader_->columns().size());
     std::iota(roles_.targets.begin(), roles_.targets.end(), Index{0});
     const auto rows = reader_->rows(), target_rows = target_reader_->rows();
-    require(!rows || !target_rows || *rows == *target_rows, "{} has {} rows, {} has {}",
-            target_reader_->path(), target_rows.value_or(0), reader_->path(), rows.value_or(0));
+    require(!rows || !target_rows || *rows == *target_rows, "{} has {} rows, {} has {}", target_reader_->path(),
+            target_rows.value_or(0), reader_->path(), rows.value_or(0));
   }
   const auto check = [](const std::vector<Index>& chosen, const TableReader& from) {
     const auto width = static_cast<Index>(from.columns().size());
-    for (Index j : chosen)
-      require(j >= 0 && j < width, "{}: there is no column {} of {}", from.path(), j + 1, width);
+    for (Index j : chosen) require(j >= 0 && j < width, "{}: there is no column {} of {}", from.path(), j + 1, width);
   };
   require(!roles_.inputs.empty(), "{}: no column is an input", reader_->path());
   check(roles_.inputs, *reader_);

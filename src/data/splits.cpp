@@ -35,15 +35,14 @@ std::vector<Index> shuffled_rows(Index n, const Random& random, std::uint32_t co
 
 Split train_test_split(Index n, double test_fraction, std::uint64_t seed) {
   require(n >= 2, "train_test_split: at least 2 rows are needed, found {}", n);
-  require(test_fraction > 0 && test_fraction < 1,
-          "train_test_split: test_fraction must be between 0 and 1, found {}", test_fraction);
+  require(test_fraction > 0 && test_fraction < 1, "train_test_split: test_fraction must be between 0 and 1, found {}",
+          test_fraction);
   const auto wanted = static_cast<Index>(std::llround(static_cast<double>(n) * test_fraction));
   return cut(shuffled_rows(n, Random(seed, Stream::split)), 0, std::clamp<Index>(wanted, 1, n - 1));
 }
 
 std::vector<Split> k_fold(Index n, Index folds, std::optional<std::uint64_t> seed) {
-  require(folds >= 2 && folds <= n, "k_fold: the number of folds must be from 2 to the {} rows, found {}", n,
-          folds);
+  require(folds >= 2 && folds <= n, "k_fold: the number of folds must be from 2 to the {} rows, found {}", n, folds);
   std::vector<Index> order;
   if (seed) {
     order = shuffled_rows(n, Random(*seed, Stream::split));

@@ -61,8 +61,7 @@ std::string stored_member(const std::string& text) {
     for (int k = 0; k < bytes; ++k) result += static_cast<char>(value >> (8 * k) & 0xFF);
     return result;
   };
-  const auto checksum =
-      ::crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  const auto checksum = ::crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
   std::string member("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
   member += '\x01';  // the last block, stored: its length, and the complement of it
   member += little_endian(text.size(), 2) + little_endian(~text.size(), 2) + text;
@@ -144,14 +143,13 @@ void TableWriter::write(ConstView<double> rows) {
   State& state = *state_;
   if (state.columns == 0) state.columns = rows.cols();
   require(state.columns > 0, "cannot write '{}': a table without columns", state.path);
-  require(rows.cols() == state.columns, "cannot write '{}': expected {} columns, found {}", state.path,
-          state.columns, rows.cols());
+  require(rows.cols() == state.columns, "cannot write '{}': expected {} columns, found {}", state.path, state.columns,
+          rows.cols());
   fmt::memory_buffer line;
   for (Index i = 0; i < rows.rows(); ++i) {
     const double* cells = rows.data() + i * rows.outerStride();
     if (state.npy) {
-      state.put(
-          {reinterpret_cast<const char*>(cells), sizeof(double) * static_cast<std::size_t>(rows.cols())});
+      state.put({reinterpret_cast<const char*>(cells), sizeof(double) * static_cast<std::size_t>(rows.cols())});
       continue;
     }
     line.clear();
@@ -175,8 +173,7 @@ void TableWriter::finish() {
   state_.reset();
 }
 
-void write_table(const std::string& path, const std::vector<std::string>& names,
-                 const Matrix<double>& values) {
+void write_table(const std::string& path, const std::vector<std::string>& names, const Matrix<double>& values) {
   TableWriter writer(path, names);
   writer.write(values);
   writer.finish();

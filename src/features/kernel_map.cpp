@@ -28,7 +28,8 @@ KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform t
 template <Real T>
 void KernelMap<T>::scale_and_centre(T* x, Index rows) const {
   for (Index i = 0; i < rows; ++i, x += dim_in()) {
-    for (Index j = 0; j < dim_in(); ++j) x[j] = static_cast<T>((static_cast<double>(x[j]) - centre_[j]) * reciprocal_width_[j]);
+    for (Index j = 0; j < dim_in(); ++j)
+      x[j] = static_cast<T>((static_cast<double>(x[j]) - centre_[j]) * reciprocal_width_[j]);
   }
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 using backend::Transpose;
 
-constexpr Index tile_rows = 256;     // rows evaluated together
+constexpr Index tile_rows = 256;       // rows evaluated together
 constexpr Index tile_bytes = 1 << 19;  // of features: half of a usual second-level cache
-constexpr Index sum_rows = 2048;     // rows summed in T before they join the sum in double
-constexpr Index wave = 16;           // such sums under way at once, whatever the number of threads
+constexpr Index sum_rows = 2048;       // rows summed in T before they join the sum in double
+constexpr Index wave = 16;             // such sums under way at once, whatever the number of threads
 
 template <class M>
 Index units_per_tile() {
@@ -25,7 +25,8 @@ Index units_per_tile() {
 template <class T>
 class Scratch {
  public:
-  Scratch(int workers, Index size) : buffers_(static_cast<std::size_t>(workers)), size_(static_cast<std::size_t>(size)) {}
+  Scratch(int workers, Index size)
+      : buffers_(static_cast<std::size_t>(workers)), size_(static_cast<std::size_t>(size)) {}
   T* operator[](int worker) {
     auto& buffer = buffers_[static_cast<std::size_t>(worker)];
     if (buffer.size() < size_) buffer.resize(size_);
@@ -48,13 +49,13 @@ using Residual = std::function<const typename M::Scalar*(const typename M::Scala
                                                          typename M::Scalar* scratch, Index& stride)>;
 
 template <ScalarMap M>
-void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Residual<M>& residual, Matrix<double>& out,
-                const Execution& execution) {
+void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Residual<M>& residual,
+                Matrix<double>& out, const Execution& execution) {
   using T = typename M::Scalar;
   check_inputs(map, X.cols());
   const Index n = X.rows(), m = map.n_features();
-  require(out.rows() == m && out.cols() == p, "adjoint: the result is {} x {}, expected {} x {}", out.rows(), out.cols(),
-          m, p);
+  require(out.rows() == m && out.cols() == p, "adjoint: the result is {} x {}, expected {} x {}", out.rows(),
+          out.cols(), m, p);
   // All features of a tile's rows at once, so that apply and adjoint share them; fewer rows for a wider map.
   const Index rows_at_once = std::clamp<Index>(4 * tile_bytes / (m * static_cast<Index>(sizeof(T))), 16, tile_rows);
   const Index stretches = (n + sum_rows - 1) / sum_rows;
@@ -85,7 +86,8 @@ void accumulate(const M& map, ConstView<typename M::Scalar> X, Index p, const Re
     parallel_for((m + strip - 1) / strip, threads, [&](Index task, int) {
       const Index first = task * strip, rows = std::min(strip, m - first);
       for (Index k = 0; k < count; ++k) {
-        out.middleRows(first, rows) += partial[static_cast<std::size_t>(k)].middleRows(first, rows).template cast<double>();
+        out.middleRows(first, rows) +=
+            partial[static_cast<std::size_t>(k)].middleRows(first, rows).template cast<double>();
       }
     });
   }
@@ -160,8 +162,8 @@ void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typena
   accumulate(
       map, X, p,
       [&](const T* phi, Index first, Index rows, T* scratch, Index&) {
-        backend::gemm<T>(Transpose::no, Transpose::no, rows, p, m, T(1), phi, m, theta.data(), theta.outerStride(), T(0),
-                         scratch, p);
+        backend::gemm<T>(Transpose::no, Transpose::no, rows, p, m, T(1), phi, m, theta.data(), theta.outerStride(),
+                         T(0), scratch, p);
         for (Index i = 0; w && i < rows; ++i) {
           for (Index j = 0; j < p; ++j) scratch[i * p + j] *= w[first + i];
         }
@@ -170,11 +172,11 @@ void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typena
       out, execution);
 }
 
-#define CARMINA_INSTANTIATE(M)                                                                                      \
-  template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                        \
-  template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);     \
-  template void adjoint(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, Matrix<double>&, const Execution&);   \
-  template void normal_operator(const M&, ConstView<M::Scalar>, const M::Scalar*, ConstView<M::Scalar>,             \
+#define CARMINA_INSTANTIATE(M)                                                                                    \
+  template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                      \
+  template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);   \
+  template void adjoint(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, Matrix<double>&, const Execution&); \
+  template void normal_operator(const M&, ConstView<M::Scalar>, const M::Scalar*, ConstView<M::Scalar>,           \
                                 Matrix<double>&, const Execution&);
 CARMINA_INSTANTIATE(FourierMap<float>)
 CARMINA_INSTANTIATE(FourierMap<double>)

@@ -11,7 +11,8 @@ namespace {
 Matrix<double> laplacian(const Matrix<double>& adjacency, const char* place) {
   require(adjacency.rows() == adjacency.cols() && adjacency.rows() > 0,
           "{}: the adjacency matrix must be square, found {} x {}", place, adjacency.rows(), adjacency.cols());
-  require(adjacency.allFinite() && adjacency.minCoeff() >= 0, "{}: edge weights must be finite and not negative", place);
+  require(adjacency.allFinite() && adjacency.minCoeff() >= 0, "{}: edge weights must be finite and not negative",
+          place);
   require(adjacency.isApprox(adjacency.transpose(), 1e-12) || adjacency.isZero(0),
           "{}: the adjacency matrix must be symmetric", place);
   Matrix<double> L = -adjacency;
@@ -44,16 +45,16 @@ Matrix<double> covariance(ConstView<double> Y) {
 }
 
 Matrix<double> graph(const Matrix<double>& adjacency, double mu) {
-  require(mu >= 0 && mu < 1, "outputs.graph: mu must be in [0, 1), since the Laplacian alone is singular; found {}", mu);
+  require(mu >= 0 && mu < 1, "outputs.graph: mu must be in [0, 1), since the Laplacian alone is singular; found {}",
+          mu);
   return spectral(laplacian(adjacency, "outputs.graph"),
                   [mu](double value, double) { return 1 / (mu * std::max(value, 0.0) + 1 - mu); });
 }
 
 Matrix<double> graph_pinv(const Matrix<double>& adjacency) {
   const double size = static_cast<double>(adjacency.rows());
-  return spectral(laplacian(adjacency, "outputs.graph_pinv"), [size](double value, double largest) {
-    return value <= size * 1e-14 * largest ? 0.0 : 1 / value;
-  });
+  return spectral(laplacian(adjacency, "outputs.graph_pinv"),
+                  [size](double value, double largest) { return value <= size * 1e-14 * largest ? 0.0 : 1 / value; });
 }
 
 Matrix<double> quantiles(const std::vector<double>& levels, double gamma) {

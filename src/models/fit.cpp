@@ -22,7 +22,8 @@ double memory_limit(const Execution& execution) {
 // Rows read from the source together: an eighth of the budget, whole tiles, and short enough to show progress.
 Index block_rows(Index columns, const Execution& execution) {
   const double allowed = std::min(memory_limit(execution) / 8, 256e6);
-  return std::clamp<Index>(static_cast<Index>(allowed / (static_cast<double>(columns) * 24)) / 4096 * 4096, 4096, 1 << 16);
+  return std::clamp<Index>(static_cast<Index>(allowed / (static_cast<double>(columns) * 24)) / 4096 * 4096, 4096,
+                           1 << 16);
 }
 
 InputTransform input_transform(const DataSummary& summary, const FitOptions& options) {
@@ -67,13 +68,16 @@ template <Real T>
 class Fit {
  public:
   Fit(RowSource<T>& rows, const FitOptions& options)
-      : rows_(rows), options_(options), execution_(options.execution),
+      : rows_(rows),
+        options_(options),
+        execution_(options.execution),
         at_once_(block_rows(rows.dim_in() + rows.dim_out(), options.execution)) {}
 
   KernelMachine<T> run() {
     {
       PhaseTimer timer(report_, "summary");
-      summary_ = summarize(rows_, options_.fill_missing, options_.coupling == OutputCoupling::covariance, at_once_, execution_);
+      summary_ = summarize(rows_, options_.fill_missing, options_.coupling == OutputCoupling::covariance, at_once_,
+                           execution_);
       transform_ = input_transform(summary_, options_);
       kernel_ = resolve_kernel(summary_, transform_, options_);
     }
@@ -95,7 +99,8 @@ class Fit {
     const double needed = 8.0 * static_cast<double>(order) * static_cast<double>(order) + other_bytes;
     const double limit = memory_limit(execution_);
     if (options_.solver == "direct") {
-      require(needed <= limit, "fit: solver 'direct' needs {} for a matrix of order {}, the memory budget is {}; use solver 'cg'",
+      require(needed <= limit,
+              "fit: solver 'direct' needs {} for a matrix of order {}, the memory budget is {}; use solver 'cg'",
               format_bytes(needed), order, format_bytes(limit));
     }
     const bool direct = options_.solver == "direct" || (options_.solver == "auto" && needed <= limit);
@@ -211,10 +216,10 @@ class Fit {
 }  // namespace
 
 void FitOptions::check() const {
-  require(approximation == "fourier" || approximation == "exact", "approximation must be 'fourier' or 'exact', found '{}'",
-          approximation);
-  require(solver == "auto" || solver == "direct" || solver == "cg", "solver must be 'auto', 'direct' or 'cg', found '{}'",
-          solver);
+  require(approximation == "fourier" || approximation == "exact",
+          "approximation must be 'fourier' or 'exact', found '{}'", approximation);
+  require(solver == "auto" || solver == "direct" || solver == "cg",
+          "solver must be 'auto', 'direct' or 'cg', found '{}'", solver);
   require(alpha >= 0 && std::isfinite(alpha), "alpha must be finite and not negative, found {}", alpha);
   if (approximation == "fourier") frequency_count(n_components);
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);

@@ -10,10 +10,15 @@ namespace carmina {
 template <Real T>
 KernelMachine<T>::KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, Matrix<T> output_root,
                                 Vector<T> intercept, FitRecord record)
-    : kernel_(std::move(kernel)), map_(std::move(map)), coefficients_(std::move(coefficients)),
-      output_root_(std::move(output_root)), intercept_(std::move(intercept)), record_(std::move(record)) {
+    : kernel_(std::move(kernel)),
+      map_(std::move(map)),
+      coefficients_(std::move(coefficients)),
+      output_root_(std::move(output_root)),
+      intercept_(std::move(intercept)),
+      record_(std::move(record)) {
   const Index features = std::visit([](const auto& m) { return m.n_features(); }, map_);
-  require(coefficients_.rows() == features, "model: {} rows of coefficients for {} features", coefficients_.rows(), features);
+  require(coefficients_.rows() == features, "model: {} rows of coefficients for {} features", coefficients_.rows(),
+          features);
   if (output_root_.size() == 0) {
     require(coefficients_.cols() == dim_out(), "model: {} columns of coefficients for {} outputs", coefficients_.cols(),
             dim_out());
@@ -39,8 +44,8 @@ Matrix<T> KernelMachine<T>::predict(ConstView<T> X, const Execution& execution) 
 template <Real T>
 void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& execution) const {
   require(X.cols() == dim_in(), "predict: X has {} columns, the model was fitted with {}", X.cols(), dim_in());
-  require(out.rows() == X.rows() && out.cols() == dim_out(), "predict: the result is {} x {}, expected {} x {}", out.rows(),
-          out.cols(), X.rows(), dim_out());
+  require(out.rows() == X.rows() && out.cols() == dim_out(), "predict: the result is {} x {}, expected {} x {}",
+          out.rows(), out.cols(), X.rows(), dim_out());
   const auto product = [&](View<T> result) {
     std::visit([&](const auto& map) { apply(map, X, coefficients_, result, execution); }, map_);
   };
@@ -50,8 +55,9 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
     Matrix<T> turned(X.rows(), coefficients_.cols());
     product(turned);
     BlasThreads threads(execution.thread_count());
-    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, X.rows(), dim_out(), turned.cols(), T(1), turned.data(),
-                     turned.cols(), output_root_.data(), output_root_.cols(), T(0), out.data(), out.outerStride());
+    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, X.rows(), dim_out(), turned.cols(), T(1),
+                     turned.data(), turned.cols(), output_root_.data(), output_root_.cols(), T(0), out.data(),
+                     out.outerStride());
   }
   out.rowwise() += intercept_.transpose();
 }

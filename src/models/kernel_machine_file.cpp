@@ -1,4 +1,5 @@
-// models/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON text.
+// models/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
+// text.
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
 
@@ -141,7 +142,8 @@ AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::stri
   if (precision != file.texts.end() && precision->second == precision_name<float>) {
     return KernelMachine<float>::from_file(file, source);
   }
-  require(precision != file.texts.end() && precision->second == precision_name<double>, "{}: unknown precision", source);
+  require(precision != file.texts.end() && precision->second == precision_name<double>, "{}: unknown precision",
+          source);
   return KernelMachine<double>::from_file(file, source);
 }
 

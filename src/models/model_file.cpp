@@ -46,8 +46,8 @@ ModelFile read_from(const Source& read, std::uint64_t size, const std::string& s
   }
   require(length <= layout::longest_header, "{}: not a Carmina model", source);
   const std::uint64_t rest = size - layout::length_size;
-  require(length <= rest, "{}: truncated or not a Carmina model: its header takes {} bytes, the file has {}",
-          source, length, rest);
+  require(length <= rest, "{}: truncated or not a Carmina model: its header takes {} bytes, the file has {}", source,
+          length, rest);
 
   std::string header(length, ' ');
   read(header.data(), header.size());
@@ -73,8 +73,7 @@ void ModelFile::put(const std::string& name, ConstView<T> values) {
   const std::size_t row_size = static_cast<std::size_t>(values.cols()) * sizeof(T);
   tensor.bytes.resize(static_cast<std::size_t>(values.rows()) * row_size);
   for (Index row = 0; row < values.rows() && row_size > 0; ++row) {
-    std::memcpy(tensor.bytes.data() + static_cast<std::size_t>(row) * row_size, values.row(row).data(),
-                row_size);
+    std::memcpy(tensor.bytes.data() + static_cast<std::size_t>(row) * row_size, values.row(row).data(), row_size);
   }
   tensors[name] = std::move(tensor);
 }
@@ -84,14 +83,12 @@ Matrix<T> ModelFile::get(const std::string& name) const {
   const auto found = tensors.find(name);
   require(found != tensors.end(), "model file: the array '{}' is missing", name);
   const Tensor& tensor = found->second;
-  require(tensor.dtype == dtype_of<T>, "model file: array '{}' is {}, expected {}", name, tensor.dtype,
-          dtype_of<T>);
-  require(tensor.shape.size() == 1 || tensor.shape.size() == 2,
-          "model file: array '{}' has {} dimensions, not 1 or 2", name, tensor.shape.size());
+  require(tensor.dtype == dtype_of<T>, "model file: array '{}' is {}, expected {}", name, tensor.dtype, dtype_of<T>);
+  require(tensor.shape.size() == 1 || tensor.shape.size() == 2, "model file: array '{}' has {} dimensions, not 1 or 2",
+          name, tensor.shape.size());
   std::uint64_t size = 0;
   require(layout::byte_size(tensor, size) && size == tensor.bytes.size(),
-          "model file: array '{}' with shape {} holds {} bytes", name, layout::shape_text(tensor),
-          tensor.bytes.size());
+          "model file: array '{}' with shape {} holds {} bytes", name, layout::shape_text(tensor), tensor.bytes.size());
   Matrix<T> values(tensor.shape[0], tensor.shape.size() == 2 ? tensor.shape[1] : 1);
   if (size > 0) std::memcpy(values.data(), tensor.bytes.data(), size);
   return values;

@@ -77,13 +77,11 @@ Head make_head(const ModelFile& file) {
   for (const auto& [name, tensor] : sorted) {
     std::uint64_t size = 0;
     require(*name != metadata_key, "model file: the array name '{}' is the format's own", *name);
-    require(item_size(tensor->dtype) > 0, "model file: array '{}' has the unknown type '{}'", *name,
-            tensor->dtype);
+    require(item_size(tensor->dtype) > 0, "model file: array '{}' has the unknown type '{}'", *name, tensor->dtype);
     require(byte_size(*tensor, size) && size == tensor->bytes.size(),
-            "model file: array '{}' of {} with shape {} holds {} bytes", *name, tensor->dtype,
-            shape_text(*tensor), tensor->bytes.size());
-    header[*name] = {
-        {"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + size}}};
+            "model file: array '{}' of {} with shape {} holds {} bytes", *name, tensor->dtype, shape_text(*tensor),
+            tensor->bytes.size());
+    header[*name] = {{"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + size}}};
     head.order.push_back(tensor);
     offset += size;
   }
@@ -95,8 +93,8 @@ Head make_head(const ModelFile& file) {
     fail("model file: a text or a name is not UTF-8");
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  require(text.size() <= longest_header, "model file: the header needs {} bytes, at most {} are allowed",
-          text.size(), longest_header);
+  require(text.size() <= longest_header, "model file: the header needs {} bytes, at most {} are allowed", text.size(),
+          longest_header);
   for (std::size_t byte = 0; byte < length_size; ++byte) {
     head.bytes.push_back(static_cast<char>(text.size() >> (8 * byte) & 0xff));
   }
@@ -115,8 +113,8 @@ Json parse_strictly(const std::string& header, const std::string& source) {
     if (event == Json::parse_event_t::object_start) names.emplace_back();
     if (event == Json::parse_event_t::object_end) names.pop_back();
     if (event == Json::parse_event_t::key) {
-      require(names.back().insert(value.get<std::string>()).second,
-              "{}: altered: its header names '{}' twice", source, value.get<std::string>());
+      require(names.back().insert(value.get<std::string>()).second, "{}: altered: its header names '{}' twice", source,
+              value.get<std::string>());
     }
     return true;
   };
@@ -140,8 +138,8 @@ void check_format(const Json& header, const std::string& source) {
   const auto [end, error] = std::from_chars(found.data(), found.data() + found.size(), number);
   require(error == std::errc() && end == found.data() + found.size() && number >= 1,
           "{}: altered: '{}' is not a version", source, found);
-  require(number <= version, "{}: written by a newer version ({}; this program reads up to {})", source,
-          number, version);
+  require(number <= version, "{}: written by a newer version ({}; this program reads up to {})", source, number,
+          version);
 }
 
 struct Extent {
@@ -152,20 +150,18 @@ struct Extent {
 Extent parse_tensor(const std::string& name, const Json& entry, Tensor& tensor, const std::string& source) {
   const auto whole = [](const Json& value) { return value.is_number_unsigned(); };
   const auto list = [&](const char* key) {
-    return entry.contains(key) && entry[key].is_array() &&
-           std::all_of(entry[key].begin(), entry[key].end(), whole);
+    return entry.contains(key) && entry[key].is_array() && std::all_of(entry[key].begin(), entry[key].end(), whole);
   };
   require(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry["dtype"].is_string() &&
               list("shape") && list("data_offsets") && entry["data_offsets"].size() == 2,
           "{}: altered: array '{}' is not described by a type, a shape and two offsets", source, name);
   tensor.dtype = entry["dtype"].get<std::string>();
-  require(item_size(tensor.dtype) > 0, "{}: altered: array '{}' has the unknown type '{}'", source, name,
-          tensor.dtype);
+  require(item_size(tensor.dtype) > 0, "{}: altered: array '{}' has the unknown type '{}'", source, name, tensor.dtype);
   for (const Json& extent : entry["shape"]) {
     tensor.shape.push_back(static_cast<Index>(extent.get<std::uint64_t>()));
   }
-  const Extent extent{entry["data_offsets"][0].get<std::uint64_t>(),
-                      entry["data_offsets"][1].get<std::uint64_t>(), &tensor};
+  const Extent extent{entry["data_offsets"][0].get<std::uint64_t>(), entry["data_offsets"][1].get<std::uint64_t>(),
+                      &tensor};
   std::uint64_t size = 0;
   require(byte_size(tensor, size) && extent.begin <= extent.end && size == extent.end - extent.begin,
           "{}: altered: array '{}' of {} with shape {} has offsets {} to {}", source, name, tensor.dtype,
@@ -186,18 +182,16 @@ Contents parse_header(std::string& header, std::uint64_t data_size, const std::s
     if (name == metadata_key) continue;
     extents.push_back(parse_tensor(name, entry, contents.file.tensors[name], source));
   }
-  std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
-    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-  });
+  std::sort(extents.begin(), extents.end(),
+            [](const Extent& a, const Extent& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   std::uint64_t promised = 0;
   for (const Extent& extent : extents) {
-    require(extent.begin == promised, "{}: altered: its arrays overlap or leave a hole at byte {}", source,
-            promised);
+    require(extent.begin == promised, "{}: altered: its arrays overlap or leave a hole at byte {}", source, promised);
     promised = extent.end;
     contents.order.emplace_back(extent.tensor, extent.end - extent.begin);
   }
-  require(promised <= data_size, "{}: truncated: the header promises {} bytes of data, the file has {}",
-          source, promised, data_size);
+  require(promised <= data_size, "{}: truncated: the header promises {} bytes of data, the file has {}", source,
+          promised, data_size);
   require(promised == data_size, "{}: altered: {} bytes follow its last array", source, data_size - promised);
 
   for (const auto& [name, text] : json[metadata_key].items()) {

@@ -76,9 +76,7 @@ struct ColumnSums {
   }
   double mean(Index j) const { return weight[j] > 0 ? first[j] + sum[j] / weight[j] : 0.0; }
   // Squared deviations from the column's mean.
-  double scatter(Index j) const {
-    return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0;
-  }
+  double scatter(Index j) const { return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0; }
 };
 
 template <Real T>
@@ -168,7 +166,8 @@ double median_distance(const Matrix<double>& rows, const std::vector<double>& we
       const double w = weights[static_cast<std::size_t>(i)];
       pairs.emplace_back(0.0, std::max(0.0, w * (w - 1) / 2));
       for (Index j = 0; j < i; ++j) {
-        pairs.emplace_back(squares[static_cast<std::size_t>(i * (i - 1) / 2 + j)], w * weights[static_cast<std::size_t>(j)]);
+        pairs.emplace_back(squares[static_cast<std::size_t>(i * (i - 1) / 2 + j)],
+                           w * weights[static_cast<std::size_t>(j)]);
       }
     }
     std::sort(pairs.begin(), pairs.end());

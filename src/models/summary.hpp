@@ -8,7 +8,7 @@
 namespace carmina {
 
 struct DataSummary {
-  Index rows = 0;           // with a positive weight
+  Index rows = 0;  // with a positive weight
   double weight = 0;
   Vector<double> input_mean, input_deviation;  // (d); a missing cell counts as the mean
   Vector<double> target_mean;                  // (p)

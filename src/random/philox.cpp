@@ -12,8 +12,7 @@ namespace {
 std::array<std::uint64_t, 2> words(std::uint64_t seed, std::uint32_t stream, std::uint64_t i, std::uint32_t j) {
   const r123::Philox4x32::ctr_type counter = {
       {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), j, stream}};
-  const r123::Philox4x32::key_type key = {
-      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+  const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   const auto out = r123::Philox4x32()(counter, key);
   return {static_cast<std::uint64_t>(out[1]) << 32 | out[0], static_cast<std::uint64_t>(out[3]) << 32 | out[2]};
 }

@@ -98,8 +98,8 @@ void MomentsBuilder<M>::add_products(Index rows) {
       if (diagonal) {
         backend::gram<T>(height, rows, T(1), left, width_, beta, out, stride);
       } else {
-        backend::gemm<T>(backend::Transpose::yes, backend::Transpose::no, height, breadth, rows, T(1), left, width_, right,
-                         width_, beta, out, stride);
+        backend::gemm<T>(backend::Transpose::yes, backend::Transpose::no, height, breadth, rows, T(1), left, width_,
+                         right, width_, beta, out, stride);
       }
     };
     auto target = moments_.sums.block(tiling.begin(i), tiling.begin(j), height, breadth);

@@ -38,9 +38,10 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
   report.residual = (start > 0).select((energy / start).sqrt(), 0.0).maxCoeff();
   if ((energy > goal).any()) {
     report.status = SolveStatus::not_converged;
-    report.message = fmt::format("cg stopped after {} iterations at a relative residual of {:.2g} (tol {:.2g}); "
-                                 "raise max_iter or alpha, or use solver 'direct'",
-                                 iteration, report.residual, options.tol);
+    report.message = fmt::format(
+        "cg stopped after {} iterations at a relative residual of {:.2g} (tol {:.2g}); "
+        "raise max_iter or alpha, or use solver 'direct'",
+        iteration, report.residual, options.tol);
   }
   return X;
 }

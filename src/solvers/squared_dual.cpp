@@ -1,4 +1,5 @@
-// solvers/squared_dual.cpp -- squared loss in the coefficients of the rows: exact machines, and fewer rows than features.
+// solvers/squared_dual.cpp -- squared loss in the coefficients of the rows: exact machines, and fewer rows than
+// features.
 #include <carmina/core/error.hpp>
 #include <carmina/solvers/squared_loss.hpp>
 
@@ -7,9 +8,9 @@
 namespace carmina {
 namespace {
 
-// With c = W^(1/2) c', H = W^(1/2) K W^(1/2): (delta_j H + alpha I) c'_j = w^(1/2) (y_j - b_j). Right-hand sides are the
-// turned targets and, for the intercept, w^(1/2) once per column: its solution s_j gives
-// b_j = <w^(1/2), c'_j> / <w^(1/2), s_j>, the value that makes 1ᵀ c_j vanish.
+// With c = W^(1/2) c', H = W^(1/2) K W^(1/2): (delta_j H + alpha I) c'_j = w^(1/2) (y_j - b_j). Right-hand sides are
+// the turned targets and, for the intercept, w^(1/2) once per column: its solution s_j gives b_j = <w^(1/2), c'_j> /
+// <w^(1/2), s_j>, the value that makes 1ᵀ c_j vanish.
 struct DualSystem {
   Vector<double> root_weights, delta;
   Matrix<double> right;
@@ -17,7 +18,8 @@ struct DualSystem {
 
   DualSystem(const DualRows& rows, const SquaredLossProblem& problem) {
     const Index n = rows.targets.rows(), p = rows.targets.cols();
-    root_weights = rows.weights.size() > 0 ? Vector<double>(rows.weights.cwiseSqrt()) : Vector<double>(Vector<double>::Ones(n));
+    root_weights =
+        rows.weights.size() > 0 ? Vector<double>(rows.weights.cwiseSqrt()) : Vector<double>(Vector<double>::Ones(n));
     rank = problem.outputs.rank(p);
     const Index extra = problem.fit_intercept ? rank : 0;
     delta.resize(rank + extra);

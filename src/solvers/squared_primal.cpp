@@ -47,8 +47,8 @@ LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem,
 
 template <ScalarMap M>
 LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                               const Vector<double>& origin, const SquaredLossProblem& problem, const CgOptions& options,
-                               const Execution& execution, SolveReport& report) {
+                               const Vector<double>& origin, const SquaredLossProblem& problem,
+                               const CgOptions& options, const Execution& execution, SolveReport& report) {
   using T = typename M::Scalar;
   const Index m = map.n_features(), p = rows.dim_out();
   // phiᵀW[Y - origin, 1] in one pass.

@@ -28,8 +28,7 @@ class BadInput : public ::testing::Test {
 
   std::set<std::string> listing() const {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(at("")))
-      names.insert(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(at(""))) names.insert(entry.path().filename());
     return names;
   }
   // Runs, and expects the folder to hold afterwards what it held before.
@@ -62,8 +61,7 @@ TEST_F(BadInput, TablesAreRefusedWithFileLineAndColumn) {
   folder_.file("three.csv", "a,b,y\n1,2,3\n2,1,4\n3,3,5\n");
   expect_data("ragged.csv", "a,b,y\n1,2,3\n4,5\n", "ragged.csv:3: expected 3 cells, found 2");
   expect_data("long.csv", "a,b,y\n1,2,3\n4,5,6,7\n", "long.csv:3: expected 3 cells, found 4");
-  expect_data("text.csv", "a,b,y\n1,2,3\n1,oops,3\n",
-              "text.csv:3: column 'b': expected a number, found 'oops'");
+  expect_data("text.csv", "a,b,y\n1,2,3\n1,oops,3\n", "text.csv:3: column 'b': expected a number, found 'oops'");
   expect_data("empty.csv", "", "empty.csv: the file is empty");
   expect_data("header.csv", "a,b,y\n", "header.csv: the file has a header but no rows");
   expect_data("inf.csv", "a,b,y\n1,2,3\ninf,2,3\n", "inf.csv:3: column 'a'");
@@ -138,8 +136,7 @@ TEST_F(BadInput, OutputMatricesMustBePositiveSemiDefinite) {
   matrix("indefinite.csv", "1,2\n2,1\n", "indefinite.csv: ");
   matrix("skew.csv", "1,0.5\n0.2,1\n", "skew.csv: ");
   matrix("hole.csv", "1,\n0,1\n", "hole.csv: ");
-  matrix("large.csv", "1,0,0\n0,1,0\n0,0,1\n",
-         "large.csv: expected a 2 x 2 matrix for 2 targets, found 3 x 3");
+  matrix("large.csv", "1,0,0\n0,1,0\n0,0,1\n", "large.csv: expected a 2 x 2 matrix for 2 targets, found 3 x 3");
   expect_fit({"--output-matrix", at("absent.csv")}, "absent.csv");
 }
 

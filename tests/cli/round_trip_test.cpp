@@ -73,8 +73,7 @@ class RoundTrip : public ::testing::TestWithParam<std::string> {};
 TEST_P(RoundTrip, AgreesWithTheLibrary) {
   const TempDir folder;
   const std::string ending = GetParam(), model = folder.path("m.safetensors");
-  const std::string fitted = write(folder, "train" + ending, train()),
-                    tested = write(folder, "test" + ending, test());
+  const std::string fitted = write(folder, "train" + ending, train()), tested = write(folder, "test" + ending, test());
   const auto said = run_well(joined({"fit", fitted, "--targets", "2", "--model", model}, small_fit_words));
   EXPECT_THAT(said, HasSubstr("300 rows, 5 inputs, 2 targets; gaussian kernel of width"));
   EXPECT_THAT(said, HasSubstr("64 Fourier features; direct solver"));
@@ -113,8 +112,8 @@ TEST_P(RoundTrip, AgreesWithTheLibrary) {
     const double error = (expected.col(j) - y).squaredNorm();
     const Json& score = report["targets"][static_cast<std::size_t>(j)];
     EXPECT_NEAR(score["rmse"].get<double>(), std::sqrt(error / n_test), 1e-8);
-    EXPECT_NEAR(score["rrmse"].get<double>(),
-                std::sqrt(error / (y.array() - train().col(5 + j).mean()).square().sum()), 1e-8);
+    EXPECT_NEAR(score["rrmse"].get<double>(), std::sqrt(error / (y.array() - train().col(5 + j).mean()).square().sum()),
+                1e-8);
     EXPECT_NEAR(score["r2"].get<double>(), 1 - error / (y.array() - y.mean()).square().sum(), 1e-8);
     EXPECT_NEAR(score["loss"].get<double>(), error / (2 * n_test), 1e-8);
     EXPECT_GT(score["r2"].get<double>(), 0.5) << "a fit that learned nothing tests nothing";
@@ -132,8 +131,7 @@ TEST_P(RoundTrip, AgreesWithTheLibrary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, RoundTrip,
-                         ::testing::Values(".csv", ".bare.csv", ".npy", ".arff", ".csv.gz", ".npy.gz",
-                                           ".arff.gz"),
+                         ::testing::Values(".csv", ".bare.csv", ".npy", ".arff", ".csv.gz", ".npy.gz", ".arff.gz"),
                          [](const auto& ending) {
                            std::string name = ending.param.substr(1);
                            std::replace(name.begin(), name.end(), '.', '_');
@@ -143,8 +141,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, RoundTrip,
 class Program : public ::testing::Test {
  protected:
   std::string fit(const std::vector<std::string>& more, const std::string& model = "m") {
-    return run_well(joined({"fit", train_, "--targets", "y1,y2", "--model", folder_.path(model)},
-                           joined(small_fit_words, more)));
+    return run_well(
+        joined({"fit", train_, "--targets", "y1,y2", "--model", folder_.path(model)}, joined(small_fit_words, more)));
   }
   Matrix<double> predict(const std::string& model = "m") {
     run_well({"predict", folder_.path(model), test_, "--out", folder_.path("p.npy")});
@@ -207,10 +205,9 @@ TEST_F(Program, WorksInSinglePrecision) {
 }
 
 TEST_F(Program, FillsMissingInputsWhenAsked) {
-  const auto with_gap =
-      folder_.file("gap.csv", text_rows(train(), "x1,x2,x3,x4,x5,y1,y2\n,0.1,0.2,0.3,0.4,5,6\n"));
-  run_well({"fit", with_gap, "--targets", "2", "--model", folder_.path("filled"), "--fill-missing",
-            "--components", "8"});
+  const auto with_gap = folder_.file("gap.csv", text_rows(train(), "x1,x2,x3,x4,x5,y1,y2\n,0.1,0.2,0.3,0.4,5,6\n"));
+  run_well(
+      {"fit", with_gap, "--targets", "2", "--model", folder_.path("filled"), "--fill-missing", "--components", "8"});
   fit({}, "strict");
   run_well({"predict", folder_.path("filled"), with_gap, "--out", folder_.path("p.csv")});
   EXPECT_THAT(run_badly({"predict", folder_.path("strict"), with_gap, "--out", folder_.path("q.csv")}),
@@ -236,18 +233,15 @@ TEST_F(Program, FindsColumnsByNameElseByPosition) {
 
   const auto refused = [&](const std::vector<std::string>& names, const std::string& file, Index columns) {
     write_table(folder_.path(file), names, test().leftCols(columns));
-    const auto line =
-        run_badly({"predict", folder_.path("m"), folder_.path(file), "--out", folder_.path("q.csv")});
+    const auto line = run_badly({"predict", folder_.path("m"), folder_.path(file), "--out", folder_.path("q.csv")});
     EXPECT_FALSE(std::filesystem::exists(folder_.path("q.csv")));
     return line;
   };
-  EXPECT_THAT(refused({"x1", "x2", "x3", "u", "v"}, "named.csv", 5),
-              HasSubstr("input 'x4', 'x5' are missing"));
+  EXPECT_THAT(refused({"x1", "x2", "x3", "u", "v"}, "named.csv", 5), HasSubstr("input 'x4', 'x5' are missing"));
   EXPECT_THAT(refused({}, "short.npy", 4), HasSubstr("expected 5 columns (the model's inputs) or 7"));
 
   // A target in the middle of a file without a header is not taken for an input.
-  run_well({"fit", folder_.path("all.npy"), "--targets", "c2", "--model", folder_.path("middle"),
-            "--components", "8"});
+  run_well({"fit", folder_.path("all.npy"), "--targets", "c2", "--model", folder_.path("middle"), "--components", "8"});
   run_well({"predict", folder_.path("middle"), folder_.path("all.npy"), "--out", folder_.path("p.npy")});
   Matrix<double> others(n_test, 6);
   others << test().col(0), test().rightCols(5);
@@ -266,16 +260,13 @@ TEST_F(Program, EvaluatesTheTargetsItIsTold) {
   write_table(folder_.path("renamed.csv"), {"u", "v", "x1", "x2", "x3", "x4", "x5"}, renamed);
   const auto data = folder_.path("renamed.csv"), model = folder_.path("m");
   EXPECT_THAT(run_badly({"evaluate", model, data}), HasSubstr("target 'y1', 'y2' are missing"));
-  EXPECT_THAT(run_badly({"evaluate", model, data, "--targets", "u"}),
-              HasSubstr("1 targets chosen, the model has 2"));
-  EXPECT_THAT(run_badly({"evaluate", model, data, "--targets", "u,x1"}),
-              HasSubstr("'x1' is an input of the model"));
+  EXPECT_THAT(run_badly({"evaluate", model, data, "--targets", "u"}), HasSubstr("1 targets chosen, the model has 2"));
+  EXPECT_THAT(run_badly({"evaluate", model, data, "--targets", "u,x1"}), HasSubstr("'x1' is an input of the model"));
   EXPECT_EQ(Json::parse(run_well({"evaluate", model, data, "--targets", "u,v", "--json"}))["average"],
             usual["average"]);
 
   write_table(folder_.path("targets.npy"), {}, test().rightCols(2));
-  const auto apart =
-      run_well({"evaluate", model, test_, "--target-file", folder_.path("targets.npy"), "--json"});
+  const auto apart = run_well({"evaluate", model, test_, "--target-file", folder_.path("targets.npy"), "--json"});
   EXPECT_EQ(Json::parse(apart)["average"], usual["average"]);
 }
 
@@ -294,9 +285,8 @@ TEST_F(Program, PadsLibsvmAndReadsLabelsFromIdx) {
 }
 
 TEST_F(Program, WarnsWhenTheSolverDidNotConverge) {
-  const auto outcome =
-      run(joined({"fit", train_, "--targets", "2", "--model", folder_.path("m"), "--alpha", "1e-6"},
-                 {"--components", "64", "--solver", "cg", "--max-iter", "1"}));
+  const auto outcome = run(joined({"fit", train_, "--targets", "2", "--model", folder_.path("m"), "--alpha", "1e-6"},
+                                  {"--components", "64", "--solver", "cg", "--max-iter", "1"}));
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("carmina: warning: "));
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);

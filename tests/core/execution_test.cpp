@@ -1,7 +1,7 @@
 // tests/core/execution_test.cpp -- the thread pool, cancellation and memory sizes.
+#include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <numeric>
@@ -37,9 +37,8 @@ TEST(ParallelFor, WorksNestedAndFromManyThreads) {
   std::atomic<int> count = 0;
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 4; ++caller) {
-    callers.emplace_back([&] {
-      parallel_for(8, 2, [&](Index, int) { parallel_for(8, 2, [&](Index, int) { ++count; }); });
-    });
+    callers.emplace_back(
+        [&] { parallel_for(8, 2, [&](Index, int) { parallel_for(8, 2, [&](Index, int) { ++count; }); }); });
   }
   for (auto& caller : callers) caller.join();
   EXPECT_EQ(count, 4 * 64);

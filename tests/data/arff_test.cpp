@@ -33,8 +33,7 @@ TEST(Arff, ReadsNumericAndNominalColumns) {
 
 TEST(Arff, ReadsSparseRows) {
   TempDir dir;
-  const auto path =
-      dir.file("a.arff", good + "{0 2.5, 1 'dark blue'}\n{}\n{ 1 \"it's\" , 3 ? }\n1,red,1,1\n");
+  const auto path = dir.file("a.arff", good + "{0 2.5, 1 'dark blue'}\n{}\n{ 1 \"it's\" , 3 ? }\n1,red,1,1\n");
   expect_table(path, matrix({{2.5, 1, 0, 0}, {0, 0, 0, 0}, {0, 2, 0, nan}, {1, 0, 1, 1}}));
 }
 
@@ -71,9 +70,8 @@ TEST(Arff, MessagesNameFileLineAndColumn) {
   EXPECT_EQ(message("@relation r\n@attribute a numeric\n1\n2\n"),
             ":3: expected @relation, @attribute or @data, found '1'");
   EXPECT_EQ(message("@relation r\n@data\n1\n"), ":2: @data comes before any @attribute");
-  EXPECT_EQ(
-      message("@attribute a string\n@data\n"),
-      ":1: column 'a': the type 'string' is not supported (numeric, real, integer and {a, b, ...} are)");
+  EXPECT_EQ(message("@attribute a string\n@data\n"),
+            ":1: column 'a': the type 'string' is not supported (numeric, real, integer and {a, b, ...} are)");
   EXPECT_EQ(message("@attribute a date 'yyyy'\n@data\n"),
             ":1: column 'a': the type 'date' is not supported (numeric, real, integer and {a, b, ...} are)");
   EXPECT_EQ(message("@attribute a\n@data\n"),

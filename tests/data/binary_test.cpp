@@ -29,14 +29,12 @@ std::string bytes_of(const Matrix<double>& values, bool column_major, bool big_e
 std::string npy(const std::string& header, const std::string& body, int version = 1) {
   std::string padded = header + std::string(20, ' ') + "\n";
   std::string result = "\x93NUMPY" + std::string{static_cast<char>(version), '\0'};
-  for (int k = 0; k < (version == 1 ? 2 : 4); ++k)
-    result += static_cast<char>(padded.size() >> (8 * k) & 0xFF);
+  for (int k = 0; k < (version == 1 ? 2 : 4); ++k) result += static_cast<char>(padded.size() >> (8 * k) & 0xFF);
   return result + padded + body;
 }
 
 std::string npy_header(const std::string& type, bool fortran, const std::string& shape) {
-  return "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") +
-         ", 'shape': " + shape + ", }";
+  return "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
 }
 
 std::string idx(unsigned type, const std::vector<std::uint32_t>& sizes, const std::string& body) {
@@ -83,12 +81,10 @@ TEST(Npy, ReadsEveryElementTypeInBothOrders) {
 TEST(Npy, OneDimensionIsOneColumn) {
   TempDir dir;
   const Matrix<double> column = matrix({{1}, {nan}, {3}});
-  expect_table(
-      dir.file("a.npy", npy(npy_header("<f8", false, "(3,)"), bytes_of<double>(column, false, false))),
-      column);
-  expect_table(
-      dir.gzipped("f.npy.gz", npy(npy_header("<f8", true, "(3,)"), bytes_of<double>(column, false, false))),
-      column);
+  expect_table(dir.file("a.npy", npy(npy_header("<f8", false, "(3,)"), bytes_of<double>(column, false, false))),
+               column);
+  expect_table(dir.gzipped("f.npy.gz", npy(npy_header("<f8", true, "(3,)"), bytes_of<double>(column, false, false))),
+               column);
 }
 
 TEST(Npy, TheKeysMayComeInAnyOrderAndSpacing) {
@@ -100,8 +96,7 @@ TEST(Npy, TheKeysMayComeInAnyOrderAndSpacing) {
 
 TEST(Npy, PlaceCountsRowsFromOne) {
   TempDir dir;
-  const auto path =
-      dir.file("a.npy", npy(npy_header("<f8", false, "(5, 3)"), bytes_of<double>(small, false, false)));
+  const auto path = dir.file("a.npy", npy(npy_header("<f8", false, "(5, 3)"), bytes_of<double>(small, false, false)));
   const auto reader = open_table(path);
   Matrix<double> block(2, 3);
   reader->read(block);
@@ -126,29 +121,25 @@ TEST(Npy, SaysWhatIsWrong) {
   EXPECT_EQ(message(whole.substr(0, 7)), ": the file is truncated: its header is not whole");
   EXPECT_EQ(message(whole.substr(0, 5)), ": not an NPY file: it does not begin with NumPy's mark");
   EXPECT_EQ(message("a,b\n1,2\n3,4\n"), ": not an NPY file: it does not begin with NumPy's mark");
-  EXPECT_EQ(message(npy(npy_header("<f8", false, "(5, 3)"), body, 4)),
-            ": NPY version 4.0 is not known (1 to 3 are)");
+  EXPECT_EQ(message(npy(npy_header("<f8", false, "(5, 3)"), body, 4)), ": NPY version 4.0 is not known (1 to 3 are)");
   for (const char* type : {"<c16", "<f2", "|b1", "|O", "<U5", "<M8[ns]", "<f16", "f", ""}) {
-    EXPECT_EQ(
-        message(npy(npy_header(type, false, "(5, 3)"), body)),
-        fmt::format(": elements of type '{}' are not supported (float32, float64 and integers are)", type));
+    EXPECT_EQ(message(npy(npy_header(type, false, "(5, 3)"), body)),
+              fmt::format(": elements of type '{}' are not supported (float32, float64 and integers are)", type));
   }
   EXPECT_THAT(message(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (5,), }", body)),
               HasSubstr("structured elements are not supported"));
   EXPECT_EQ(message(npy(npy_header("<f8", false, "(5, 3, 1)"), body)),
             ": expected an array of 1 or 2 dimensions, found 3");
-  EXPECT_EQ(message(npy(npy_header("<f8", false, "()"), body)),
-            ": expected an array of 1 or 2 dimensions, found 0");
+  EXPECT_EQ(message(npy(npy_header("<f8", false, "()"), body)), ": expected an array of 1 or 2 dimensions, found 0");
   EXPECT_EQ(message(npy(npy_header("<f8", false, "(0, 3)"), body)), ": the table has no rows");
   EXPECT_EQ(message(npy(npy_header("<f8", false, "(5, 0)"), body)), ": a table without columns");
   EXPECT_THAT(message(npy(npy_header("<f8", false, "(4000000000, 4000000000)"), body)),
               HasSubstr("larger than any file"));
   EXPECT_THAT(message(npy(npy_header("<f8", false, "(1000000000, 1000)"), body)), HasSubstr("is truncated"));
-  for (const char* header :
-       {"", "{", "{'descr': '<f8'}", "{'descr': '<f8', 'fortran_order': 1, 'shape': (5, 3)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (5, -3)}", "{'descr: '<f8'", "[1, 2]",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (5, 3), 'more': 1}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 3)}"}) {
+  for (const char* header : {"", "{", "{'descr': '<f8'}", "{'descr': '<f8', 'fortran_order': 1, 'shape': (5, 3)}",
+                             "{'descr': '<f8', 'fortran_order': False, 'shape': (5, -3)}", "{'descr: '<f8'", "[1, 2]",
+                             "{'descr': '<f8', 'fortran_order': False, 'shape': (5, 3), 'more': 1}",
+                             "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 3)}"}) {
     EXPECT_EQ(message(npy(header, body)), ": the NPY header is malformed") << header;
   }
   EXPECT_EQ(message(""), ": the file is empty");
@@ -176,8 +167,7 @@ TEST(Npy, ReadsALargeFileWithASmallResidentSet) {
   for (bool fortran : {false, true}) {
     TempDir dir;
     const Index rows = 1 << 20, columns = 32;
-    const auto path =
-        dir.file("a.npy", npy(npy_header("<f8", fortran, fmt::format("({}, {})", rows, columns)), ""));
+    const auto path = dir.file("a.npy", npy(npy_header("<f8", fortran, fmt::format("({}, {})", rows, columns)), ""));
     std::filesystem::resize_file(path, std::filesystem::file_size(path) + sizeof(double) * rows * columns);
     rusage before{}, after{};
     ::getrusage(RUSAGE_SELF, &before);
@@ -195,18 +185,14 @@ TEST(Idx, ReadsEveryElementTypeAndFlattensDimensions) {
   TempDir dir;
   expect_table(dir.file("a.idx", idx(0x08, {5, 3}, bytes_of<std::uint8_t>(small, false, true))), small);
   expect_table(dir.file("a.idx", idx(0x09, {3, 2}, bytes_of<std::int8_t>(negative, false, true))), negative);
-  expect_table(dir.file("a.idx", idx(0x0B, {3, 2}, bytes_of<std::int16_t>(negative * 99, false, true))),
-               negative * 99);
+  expect_table(dir.file("a.idx", idx(0x0B, {3, 2}, bytes_of<std::int16_t>(negative * 99, false, true))), negative * 99);
   expect_table(dir.file("a.idx", idx(0x0C, {3, 2}, bytes_of<std::int32_t>(negative * 1e6, false, true))),
                negative * 1e6);
-  expect_table(dir.file("a.idx", idx(0x0D, {3, 2}, bytes_of<float>(negative / 4, false, true))),
-               negative / 4);
-  expect_table(dir.file("a.idx", idx(0x0E, {3, 2}, bytes_of<double>(negative / 3, false, true))),
-               negative / 3);
+  expect_table(dir.file("a.idx", idx(0x0D, {3, 2}, bytes_of<float>(negative / 4, false, true))), negative / 4);
+  expect_table(dir.file("a.idx", idx(0x0E, {3, 2}, bytes_of<double>(negative / 3, false, true))), negative / 3);
   Matrix<double> images = small.reshaped<Eigen::RowMajor>(1, 15);
-  expect_table(
-      dir.file("t10k-images-idx3-ubyte", idx(0x08, {1, 3, 5}, bytes_of<std::uint8_t>(images, false, true))),
-      images);
+  expect_table(dir.file("t10k-images-idx3-ubyte", idx(0x08, {1, 3, 5}, bytes_of<std::uint8_t>(images, false, true))),
+               images);
 }
 
 TEST(Idx, KnowsTheNamesOfTheMnistFiles) {
@@ -237,12 +223,10 @@ TEST(Idx, SaysWhatIsWrong) {
   EXPECT_EQ(message(idx(0x08, {}, body)), ": an IDX table needs at least one dimension, found 0");
   EXPECT_EQ(message(idx(0x08, {0, 3}, body)), ": the table has no rows");
   EXPECT_EQ(message(idx(0x08, {5, 0}, body)), ": a table without columns");
-  EXPECT_EQ(message(idx(0x0E, {1u << 31, 1u << 31, 1u << 31}, body)),
-            ": the dimensions are larger than any file");
+  EXPECT_EQ(message(idx(0x0E, {1u << 31, 1u << 31, 1u << 31}, body)), ": the dimensions are larger than any file");
   EXPECT_THAT(message(idx(0x0E, {1u << 31, 1u << 20, 1u << 20}, body)), HasSubstr("larger than any file"));
   const auto packed = dir.gzipped("b.idx.gz", whole.substr(0, whole.size() - 1));
-  EXPECT_EQ(error_of_reading(packed),
-            packed + ": the file is truncated: 5 rows were expected, the data end in row 5");
+  EXPECT_EQ(error_of_reading(packed), packed + ": the file is truncated: 5 rows were expected, the data end in row 5");
 }
 
 }  // namespace carmina::testing

@@ -62,8 +62,7 @@ TEST(Csv, CountsLinesInsideQuotes) {
 
 TEST(Csv, TakesEitherLineEndingAByteOrderMarkAndBlankLines) {
   TempDir dir;
-  expect_table(dir.file("a.csv", "\xEF\xBB\xBF\r\nx,y\r\n\r\n1,2\r\n  \r\n3,4\r\n\r\n"),
-               matrix({{1, 2}, {3, 4}}));
+  expect_table(dir.file("a.csv", "\xEF\xBB\xBF\r\nx,y\r\n\r\n1,2\r\n  \r\n3,4\r\n\r\n"), matrix({{1, 2}, {3, 4}}));
   EXPECT_EQ(open_table(dir.file("b.csv", "\xEF\xBB\xBFx,y\n1,2"))->columns()[0].name, "x");
 }
 
@@ -117,20 +116,17 @@ TEST(Csv, ALongCellIsShortenedInTheMessage) {
 TEST(Csv, AMessageIsOneLineOfUtf8WhateverTheFileHolds) {
   TempDir dir;
   const auto path = dir.file("a.csv", "\"two\nlines \xC3\xBC\"\nx\xFF\x01\xC3\xBC\n");
-  EXPECT_EQ(error_of_reading(path),
-            path + ":3: column 'two lines \xC3\xBC': expected a number, found 'x? \xC3\xBC'");
+  EXPECT_EQ(error_of_reading(path), path + ":3: column 'two lines \xC3\xBC': expected a number, found 'x? \xC3\xBC'");
   const auto latin = dir.file("b.csv",
                               "x,Gr\xF6\xDF"
                               "e\n1,2\n");
   EXPECT_EQ(error_of_reading(latin),
             latin + ":1: the name of column 2 ('Gr??e'), or a category of it, is not UTF-8 text");
-  for (const char* wrong :
-       {"\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8", "\xC3", "\x80"}) {
+  for (const char* wrong : {"\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF8", "\xC3", "\x80"}) {
     EXPECT_THAT(error_of_reading(dir.file("c.csv", std::string("x") + wrong + "\n1\n")),
                 HasSubstr("is not UTF-8 text"));
   }
-  for (const char* right :
-       {"\xC2\x80", "\xE0\xA0\x80", "\xEF\xBF\xBF", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
+  for (const char* right : {"\xC2\x80", "\xE0\xA0\x80", "\xEF\xBF\xBF", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_EQ(open_table(dir.file("c.csv", std::string("x") + right + "\n1\n"))->columns()[0].name,
               std::string("x") + right);
   }

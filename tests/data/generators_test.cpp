@@ -20,11 +20,10 @@ TEST(Friedman, CleanTargetsAreTheFunctionOfTheInputs) {
     for (Index i = 0; i < 200; ++i) {
       for (Index k = 0; k < 3; ++k) {
         const auto x = [&](Index number) { return data.X(i, (number - 1 + k) % 7); };
-        const double expected = function == FriedmanFunction::interaction
-                                    ? 10 * std::sin(std::numbers::pi * x(1) * x(2)) +
-                                          20 * std::pow(x(3) - 0.5, 2) + 10 * x(4) + 5 * x(5)
-                                    : 0.1 * std::exp(4 * x(1)) + 4 / (1 + std::exp(-20 * (x(2) - 0.5))) +
-                                          3 * x(3) + 2 * x(4) + x(5);
+        const double expected =
+            function == FriedmanFunction::interaction
+                ? 10 * std::sin(std::numbers::pi * x(1) * x(2)) + 20 * std::pow(x(3) - 0.5, 2) + 10 * x(4) + 5 * x(5)
+                : 0.1 * std::exp(4 * x(1)) + 4 / (1 + std::exp(-20 * (x(2) - 0.5))) + 3 * x(3) + 2 * x(4) + x(5);
         EXPECT_NEAR(data.clean(i, k), expected, 1e-12);
       }
     }
@@ -46,8 +45,7 @@ TEST(Friedman, MomentsOfInputsAndNoise) {
   const Matrix<double> noise = (data.Y - data.clean) / 2;
   EXPECT_NEAR(noise.mean(), 0, 5 * 7.1e-3);
   EXPECT_NEAR(noise.array().square().mean(), 1, 5 * 0.01);
-  const double with_inputs =
-      (noise.array() * (data.X.col(0).array() - 0.5)).mean();  // deviation 0.289 / sqrt(20000)
+  const double with_inputs = (noise.array() * (data.X.col(0).array() - 0.5)).mean();  // deviation 0.289 / sqrt(20000)
   EXPECT_NEAR(with_inputs, 0, 5 * 2.04e-3);
 }
 
@@ -70,8 +68,7 @@ TEST(Friedman, InputOutliersAreTheAskedRowsFarAway) {
     ++changed;
     sum += data.X.row(i).sum();
     squares += (data.X.row(i).array() - 1.5).square().sum();
-    EXPECT_NEAR(data.Y(i, 0) - data.clean(i, 0), plain.Y(i, 0) - plain.clean(i, 0),
-                1e-9 * std::abs(data.clean(i, 0)));
+    EXPECT_NEAR(data.Y(i, 0) - data.clean(i, 0), plain.Y(i, 0) - plain.clean(i, 0), 1e-9 * std::abs(data.clean(i, 0)));
   }
   EXPECT_EQ(changed, 100);
   EXPECT_NEAR(sum / 1000, 1.5, 5 * 0.5 / std::sqrt(1000));
@@ -113,14 +110,10 @@ TEST(Friedman, RefusesImpossibleOptions) {
   };
   EXPECT_EQ(error_of([] { friedman(0); }), "friedman: the number of rows must be positive, found 0");
   EXPECT_EQ(message([](auto& o) { o.inputs = 4; }), "friedman: at least 5 inputs are needed, found 4");
-  EXPECT_THAT(message([](auto& o) { o.outputs = 0; }),
-              HasSubstr("outputs must be from 1 to the 10 inputs, found 0"));
-  EXPECT_THAT(message([](auto& o) { o.noise = -1; }),
-              HasSubstr("noise must be finite and not negative, found -1"));
-  EXPECT_THAT(message([](auto& o) { o.input_outliers = 1.5; }),
-              HasSubstr("input_outliers must be between 0 and 1"));
-  EXPECT_THAT(message([](auto& o) { o.target_outliers = nan; }),
-              HasSubstr("target_outliers must be between 0 and 1"));
+  EXPECT_THAT(message([](auto& o) { o.outputs = 0; }), HasSubstr("outputs must be from 1 to the 10 inputs, found 0"));
+  EXPECT_THAT(message([](auto& o) { o.noise = -1; }), HasSubstr("noise must be finite and not negative, found -1"));
+  EXPECT_THAT(message([](auto& o) { o.input_outliers = 1.5; }), HasSubstr("input_outliers must be between 0 and 1"));
+  EXPECT_THAT(message([](auto& o) { o.target_outliers = nan; }), HasSubstr("target_outliers must be between 0 and 1"));
 }
 
 // Central differences of step h: the error is h^2 / 6 times a third derivative (below 100 here) plus rounding
@@ -151,8 +144,7 @@ TEST(VectorField, HasNoCurlOrNoDivergence) {
     Matrix<double> ahead = X, behind = X;
     ahead.col(along).array() += h;
     behind.col(along).array() -= h;
-    const Matrix<double> change =
-        five_gaussian_field(kind, ahead, tau) - five_gaussian_field(kind, behind, tau);
+    const Matrix<double> change = five_gaussian_field(kind, ahead, tau) - five_gaussian_field(kind, behind, tau);
     return Vector<double>(change.col(component) / (2 * h));
   };
   const Vector<double> curl = derivative("curl-free", 1, 0) - derivative("curl-free", 0, 1);
@@ -166,8 +158,7 @@ TEST(VectorField, HasNoCurlOrNoDivergence) {
 // At the centre the four other bumps cancel: h = 1 + 2 e - 2 e with e = exp(-1 / (2 tau^2)); at (1, 0) the
 // nearest is -1.
 TEST(VectorField, ThePotentialHasItsFiveBumps) {
-  const double e2 = std::exp(-4 / (2 * 0.16)), e1 = std::exp(-1 / (2 * 0.16)),
-               diagonal = std::exp(-2 / (2 * 0.16));
+  const double e2 = std::exp(-4 / (2 * 0.16)), e1 = std::exp(-1 / (2 * 0.16)), diagonal = std::exp(-2 / (2 * 0.16));
   const Vector<double> h = five_gaussian_potential(matrix({{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}}));
   EXPECT_NEAR(h(0), 1, 1e-14);
   for (Index k : {1, 2}) EXPECT_NEAR(h(k), -1 - e2 + e1 + 2 * diagonal, 1e-14);
@@ -214,10 +205,8 @@ TEST(VectorField, RefusesImpossibleOptions) {
   EXPECT_THAT(error_of([&] { vector_field("curl-free", 10, options); }), HasSubstr("tau must be positive"));
   options = {};
   options.half_width = -1;
-  EXPECT_THAT(error_of([&] { vector_field("curl-free", 10, options); }),
-              HasSubstr("half_width must be positive"));
-  EXPECT_THAT(error_of([] { five_gaussian_potential(matrix({{1, 2, 3}})); }),
-              HasSubstr("2 coordinates, found 3"));
+  EXPECT_THAT(error_of([&] { vector_field("curl-free", 10, options); }), HasSubstr("half_width must be positive"));
+  EXPECT_THAT(error_of([] { five_gaussian_potential(matrix({{1, 2, 3}})); }), HasSubstr("2 coordinates, found 3"));
 }
 
 }  // namespace carmina::testing

@@ -22,8 +22,7 @@ TEST(Libsvm, AModelsNumberOfFeaturesAddsZeroColumns) {
   TempDir dir;
   const auto reader = open_table(dir.file("a.svm", "1 1:5\n2 2:6\n"), 3);
   expect_same(read_in_blocks(*reader, 5), matrix({{5, 0, 0, 1}, {0, 6, 0, 2}}));
-  EXPECT_EQ(open_table(dir.path("a.svm"), 1)->columns().size(), 3u)
-      << "fewer than the file has changes nothing";
+  EXPECT_EQ(open_table(dir.path("a.svm"), 1)->columns().size(), 3u) << "fewer than the file has changes nothing";
 }
 
 TEST(Libsvm, MessagesNameFileLineAndColumn) {
@@ -45,10 +44,8 @@ TEST(Libsvm, MessagesNameFileLineAndColumn) {
   EXPECT_EQ(message("1 5\n"), ":1: expected index:value, found '5'");
   EXPECT_EQ(message("1,2 1:5\n"), ":1: column 'target': expected a number, found '1,2'");
   EXPECT_EQ(message("1 qid:3 1:5\n"), ":1: 'qid' (ranking data) is not supported");
-  EXPECT_EQ(message("1 1:5\n1 2000000000:5\n"),
-            ": 2000000001 columns, more than the 10000000 that a table may have");
-  EXPECT_EQ(message("1 99999999999999999999:5\n"),
-            ":1: expected the index of a feature, found '99999999999999999999'");
+  EXPECT_EQ(message("1 1:5\n1 2000000000:5\n"), ": 2000000001 columns, more than the 10000000 that a table may have");
+  EXPECT_EQ(message("1 99999999999999999999:5\n"), ":1: expected the index of a feature, found '99999999999999999999'");
   EXPECT_EQ(message("1\n2\n"), ": no row has a feature");
   EXPECT_EQ(message("# nothing\n"), ": the file has no rows");
   EXPECT_EQ(message(std::string("1 1:\0\n", 6)), ":1: a NUL byte, where text was expected");

@@ -54,18 +54,16 @@ TEST(ChooseColumns, SaysWhatThereIs) {
   };
   EXPECT_EQ(message("sped"), "f.csv: no column is named 'sped'; did you mean 'speed'?");
   EXPECT_EQ(message("angle,Force"), "f.csv: no column is named 'Force'; did you mean 'force'?");
-  EXPECT_EQ(message("weight"),
-            "f.csv: no column is named 'weight'; the columns are 'speed', 'angle', 'force'");
+  EXPECT_EQ(message("weight"), "f.csv: no column is named 'weight'; the columns are 'speed', 'angle', 'force'");
   EXPECT_EQ(message("angle,angle"), "f.csv: the target 'angle' is named twice");
   EXPECT_EQ(message("angle,"), "f.csv: a target has an empty name");
   EXPECT_EQ(message("angle,speed,force"), "f.csv: all 3 columns are targets; one must stay an input");
   for (const char* count : {"0", "3", "-1", "99"}) {
     EXPECT_EQ(
         message(count),
-        fmt::format(
-            "f.csv: the number of targets must be from 1 to 2 (3 columns, of which one must stay an input), "
-            "found {}",
-            count));
+        fmt::format("f.csv: the number of targets must be from 1 to 2 (3 columns, of which one must stay an input), "
+                    "found {}",
+                    count));
   }
   std::vector<std::string> many;
   for (int j = 1; j <= 30; ++j) many.push_back(fmt::format("c{}", j));
@@ -114,8 +112,7 @@ TYPED_TEST(TableRowsOf, GiveInputsAndTargetsInBlocksOfAnySize) {
 TYPED_TEST(TableRowsOf, ABlockOfManyPartsIsWhole) {
   TempDir dir;
   const Index n = 20'000, d = 40;  // more cells than are read at once
-  const Matrix<double> values =
-      Vector<double>::LinSpaced(n * d, 0, n * d - 1).reshaped<Eigen::RowMajor>(n, d);
+  const Matrix<double> values = Vector<double>::LinSpaced(n * d, 0, n * d - 1).reshaped<Eigen::RowMajor>(n, d);
   write_table(dir.path("f.npy"), {}, values);
   auto rows = rows_of<TypeParam>(dir.path("f.npy"), "3");
   EXPECT_EQ(rows.rows(), n);
@@ -183,8 +180,7 @@ TYPED_TEST(TableRowsOf, TargetsMayComeFromASecondFile) {
   write_table(dir.path("x.npy"), {}, matrix({{1}, {2}}));
   write_table(dir.path("y.npy"), {}, matrix({{1}, {2}, {3}}));
   EXPECT_EQ(error_of([&] {
-              TableRows<T>(open_table(dir.path("x.npy")), open_table(dir.path("y.npy")), ColumnRoles{{0}, {}},
-                           false);
+              TableRows<T>(open_table(dir.path("x.npy")), open_table(dir.path("y.npy")), ColumnRoles{{0}, {}}, false);
             }),
             fmt::format("{} has 3 rows, {} has 2", dir.path("y.npy"), dir.path("x.npy")));
 }
@@ -192,8 +188,7 @@ TYPED_TEST(TableRowsOf, TargetsMayComeFromASecondFile) {
 TEST(TableRows, ANumberBeyondSinglePrecisionIsRefusedThereAlone) {
   TempDir dir;
   const auto path = dir.file("f.csv", "x,y\n1,2\n1e39,4\n");
-  EXPECT_EQ(error_of_rows<float>(path, "y"),
-            path + ":3: column 'x': 1e+39 is too large for single precision");
+  EXPECT_EQ(error_of_rows<float>(path, "y"), path + ":3: column 'x': 1e+39 is too large for single precision");
   EXPECT_EQ(error_of_rows<double>(path, "y"), "(no error)");
 }
 

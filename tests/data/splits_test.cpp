@@ -48,8 +48,7 @@ TEST(TrainTestSplit, TakesRowsFromEverywhere) {
 }
 
 TEST(TrainTestSplit, RefusesWhatCannotBeSplit) {
-  EXPECT_EQ(error_of([] { train_test_split(1, 0.5, 0); }),
-            "train_test_split: at least 2 rows are needed, found 1");
+  EXPECT_EQ(error_of([] { train_test_split(1, 0.5, 0); }), "train_test_split: at least 2 rows are needed, found 1");
   for (double fraction : {0.0, 1.0, -0.1, nan}) {
     EXPECT_THAT(error_of([&] { train_test_split(10, fraction, 0); }),
                 ::testing::HasSubstr("test_fraction must be between 0 and 1"));

@@ -34,8 +34,7 @@ inline std::vector<std::string> names_of(const std::vector<Column>& columns) {
 }
 
 // Equal, with NaN equal to NaN.
-inline void expect_same(const Matrix<double>& found, const Matrix<double>& expected,
-                        const std::string& what = "") {
+inline void expect_same(const Matrix<double>& found, const Matrix<double>& expected, const std::string& what = "") {
   ASSERT_EQ(found.rows(), expected.rows()) << what;
   ASSERT_EQ(found.cols(), expected.cols()) << what;
   for (Index i = 0; i < found.rows(); ++i) {

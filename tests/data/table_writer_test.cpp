@@ -23,8 +23,7 @@ Matrix<double> random_table(Index rows, Index columns) {
 }  // namespace
 
 class EveryOutput : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Endings, EveryOutput,
-                         ::testing::Values("a.csv", "a.npy", "a.csv.gz", "a.npy.gz", "A.NPY.GZ"));
+INSTANTIATE_TEST_SUITE_P(Endings, EveryOutput, ::testing::Values("a.csv", "a.npy", "a.csv.gz", "a.npy.gz", "A.NPY.GZ"));
 
 TEST_P(EveryOutput, ReadsBackBitByBit) {
   TempDir dir;
@@ -123,14 +122,12 @@ TEST(AtomicFile, OverwritesAndCommits) {
   file.overwrite(1, "EA", 2);
   file.write("tail", 4);
   EXPECT_EQ(file.size(), large.size() + 8);
-  EXPECT_THAT(error_of([&] { file.overwrite(large.size() + 7, "xx", 2); }),
-              ::testing::HasSubstr("not written yet"));
+  EXPECT_THAT(error_of([&] { file.overwrite(large.size() + 7, "xx", 2); }), ::testing::HasSubstr("not written yet"));
   EXPECT_FALSE(std::filesystem::exists(dir.path("model")));
   file.commit();
   EXPECT_TRUE(dir.content("model") == "hEAd" + large + "tail");
   EXPECT_EQ(dir.entries(), 1u);
-  EXPECT_EQ(error_of([&] { file.commit(); }),
-            "cannot write '" + dir.path("model") + "': it is already finished");
+  EXPECT_EQ(error_of([&] { file.commit(); }), "cannot write '" + dir.path("model") + "': it is already finished");
 }
 
 TEST(AtomicFile, TwoWritersOfOnePathDoNotMix) {
@@ -154,8 +151,7 @@ TEST(AtomicFile, HasTheUsersUsualPermissionsAndRefusesDevices) {
   ::stat(dir.path("plain").c_str(), &plain);
   ::stat(dir.path("model").c_str(), &model);
   EXPECT_EQ(plain.st_mode, model.st_mode);
-  EXPECT_EQ(error_of([] { AtomicFile device("/dev/null"); }),
-            "cannot write '/dev/null': it is not a regular file");
+  EXPECT_EQ(error_of([] { AtomicFile device("/dev/null"); }), "cannot write '/dev/null': it is not a regular file");
 }
 
 }  // namespace carmina::testing

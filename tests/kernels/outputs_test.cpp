@@ -1,8 +1,8 @@
 // tests/kernels/outputs_test.cpp -- output matrices by their definitions, and what they refuse.
+#include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/kernels/outputs.hpp>
-#include <gtest/gtest.h>
 
 #include <Eigen/LU>
 

@@ -1,8 +1,8 @@
 // tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy; a new kernel joins by one line in AllKernels.
+#include <gtest/gtest.h>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/kernels/kernel.hpp>
-#include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
 
@@ -47,11 +47,12 @@ TYPED_TEST(KernelLaws, DependsOnScaledDifferencesAlone) {
 TYPED_TEST(KernelLaws, FloatSurvivesALargeOffset) {
   const Matrix<double> X = (random_matrix(30, 2, 7).array() * 8 + 2000).round();  // exact in float
   const Matrix<float> Xf = X.cast<float>();
-  EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)), 1e-5);
+  EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)),
+            1e-5);
 }
 
-// E[phi(x).phi(z)] = k(x, z): with D frequencies each entry has standard deviation at most D^(-1/2) / sqrt(2); the mean of
-// 400 entries' squared errors is within a factor of its expectation, both directions. Fixed seeds.
+// E[phi(x).phi(z)] = k(x, z): with D frequencies each entry has standard deviation at most D^(-1/2) / sqrt(2); the mean
+// of 400 entries' squared errors is within a factor of its expectation, both directions. Fixed seeds.
 TYPED_TEST(KernelLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
   const Matrix<double> X = random_matrix(20, 3, 8);
   const TypeParam kernel(1.5);

@@ -1,7 +1,7 @@
 // tests/laws/map_laws.cpp -- what every feature map must satisfy; a new map joins by one line in AllMaps.
+#include <gtest/gtest.h>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/kernels/kernel.hpp>
-#include <gtest/gtest.h>
 
 #include "support/random_matrix.hpp"
 
@@ -16,9 +16,13 @@ using testing::tolerance;
 template <class M>
 M make_map(Index size, Index d, InputTransform transform);
 template <>
-FourierMap<float> make_map(Index size, Index d, InputTransform t) { return {Gaussian(1.7), d, 2 * size, 3, std::move(t)}; }
+FourierMap<float> make_map(Index size, Index d, InputTransform t) {
+  return {Gaussian(1.7), d, 2 * size, 3, std::move(t)};
+}
 template <>
-FourierMap<double> make_map(Index size, Index d, InputTransform t) { return {Gaussian(1.7), d, 2 * size, 3, std::move(t)}; }
+FourierMap<double> make_map(Index size, Index d, InputTransform t) {
+  return {Gaussian(1.7), d, 2 * size, 3, std::move(t)};
+}
 template <>
 KernelMap<float> make_map(Index size, Index d, InputTransform t) {
   return {Gaussian(1.7), random_matrix<float>(size, d, 11), std::move(t)};
@@ -37,7 +41,8 @@ struct Shape {
   Index n, d, size, p;
 };
 // One row, one unit, one output; tiles that do not divide; several stretches of rows (2048) and of units.
-const Shape shapes[] = {{1, 1, 1, 1}, {5, 3, 2, 1}, {257, 2, 33, 3}, {700, 5, 300, 2}, {4500, 4, 40, 2}, {300, 1, 1030, 1}};
+const Shape shapes[] = {{1, 1, 1, 1},     {5, 3, 2, 1},     {257, 2, 33, 3},
+                        {700, 5, 300, 2}, {4500, 4, 40, 2}, {300, 1, 1030, 1}};
 
 InputTransform some_transform(Index d) {
   return {Vector<double>::LinSpaced(d, 0.1, 0.5), Vector<double>::LinSpaced(d, 0.7, 1.4), {}};
@@ -124,7 +129,8 @@ TYPED_TEST(MapLaws, AdjointIdentity) {
     adjoint(map, X, R, back, Execution{});
     const double left = (out.template cast<double>().array() * R.template cast<double>().array()).sum();
     const double right = (theta.template cast<double>().array() * back.array()).sum();
-    EXPECT_NEAR(left, right, (std::is_same_v<T, float> ? 1e-5 : 1e-12) * theta.norm() * R.norm() * (1 + features(map, X).norm()));
+    EXPECT_NEAR(left, right,
+                (std::is_same_v<T, float> ? 1e-5 : 1e-12) * theta.norm() * R.norm() * (1 + features(map, X).norm()));
   }
 }
 
@@ -172,13 +178,15 @@ TYPED_TEST(MapLaws, RefusesInputsOfAnotherWidth) {
 
 TEST(FourierMap, RefusesOddOrNoComponentsAndNestsSmallerMaps) {
   for (const Index bad : {-2, 0, 1, 7}) EXPECT_THROW(FourierMap<double>(Gaussian(1.0), 2, bad, 0), Error) << bad;
-  const FourierMap<double> small(Gaussian(1.0), 3, 10, 5), large(Gaussian(1.0), 3, 40, 5), other(Gaussian(1.0), 3, 10, 6);
+  const FourierMap<double> small(Gaussian(1.0), 3, 10, 5), large(Gaussian(1.0), 3, 40, 5),
+      other(Gaussian(1.0), 3, 10, 6);
   EXPECT_EQ(small.frequencies(), Matrix<double>(large.frequencies().topRows(5)));
   EXPECT_NE(small.frequencies(), other.frequencies());
 }
 
 TEST(InputTransform, FillsThenScales) {
-  InputTransform t{Vector<double>::Constant(2, 1.0), Vector<double>::Constant(2, 0.5), Vector<double>::Constant(2, 3.0)};
+  InputTransform t{Vector<double>::Constant(2, 1.0), Vector<double>::Constant(2, 0.5),
+                   Vector<double>::Constant(2, 3.0)};
   const double x[] = {5.0, std::nan("")};
   double out[2];
   t.apply(x, 2, 1, 2, out);

@@ -1,8 +1,8 @@
 // tests/models/kernel_machine_test.cpp -- whole fits: optimality, weights, scaling, filling, edges, files, errors.
+#include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <gtest/gtest.h>
 
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
@@ -216,8 +216,11 @@ TYPED_TEST(Machine, RefusesWhatIsOutOfRange) {
   EXPECT_TRUE(contains(message([](auto& o) { o.approximation = "magic"; }, this->X, this->Y), "'magic'"));
   EXPECT_TRUE(contains(message([](auto& o) { o.kernel_name = "magic"; }, this->X, this->Y), "gaussian"));
   EXPECT_TRUE(contains(message([](auto&) {}, this->X, Matrix<T>(this->Y.topRows(70))), "70"));
-  EXPECT_TRUE(contains(message([](auto& o) { o.kernel = Decomposable(Gaussian(1.0), random_psd(3, 3, 1)); }, this->X, this->Y), "3 x 3"));
-  EXPECT_TRUE(contains(message([](auto& o) { o.execution.memory_budget = 1000, o.solver = "direct"; }, this->X, this->Y), "budget"));
+  EXPECT_TRUE(
+      contains(message([](auto& o) { o.kernel = Decomposable(Gaussian(1.0), random_psd(3, 3, 1)); }, this->X, this->Y),
+               "3 x 3"));
+  EXPECT_TRUE(contains(
+      message([](auto& o) { o.execution.memory_budget = 1000, o.solver = "direct"; }, this->X, this->Y), "budget"));
   Matrix<T> bad = this->X;
   bad(4, 1) = std::numeric_limits<T>::infinity();
   EXPECT_TRUE(contains(message([](auto&) {}, bad, this->Y), "row 5"));
@@ -242,7 +245,8 @@ TYPED_TEST(Machine, EvaluationEqualsItsDefinition) {
   MemoryRows<T> rows(fresh, truth);
   const Evaluation result = evaluate_machine(model, rows);
   const Matrix<double> error = model.predict(fresh).template cast<double>() - truth.template cast<double>();
-  const Matrix<double> base = truth.template cast<double>().rowwise() - this->Y.template cast<double>().colwise().mean();
+  const Matrix<double> base =
+      truth.template cast<double>().rowwise() - this->Y.template cast<double>().colwise().mean();
   EXPECT_NEAR(result.targets[1].rmse, std::sqrt(error.col(1).squaredNorm() / 33), 1e-6);
   EXPECT_NEAR(result.targets[1].rrmse, std::sqrt(error.col(1).squaredNorm() / base.col(1).squaredNorm()), 1e-6);
   EXPECT_NEAR(result.average.loss, error.squaredNorm() / 66, 1e-6);

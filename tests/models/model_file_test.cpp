@@ -24,8 +24,7 @@ ModelFile example() {
   ModelFile file;
   file.texts = {{"kernel", R"({"name":"gaussian"})"}, {"note", "α = 1, \"checksum\":\"00000000\"\n"}};
   Matrix<double> wide(2, 3);
-  wide << 1, -2, 3.5, std::numeric_limits<double>::infinity(), -0.0,
-      std::numeric_limits<double>::denorm_min();
+  wide << 1, -2, 3.5, std::numeric_limits<double>::infinity(), -0.0, std::numeric_limits<double>::denorm_min();
   file.put<double>("wide", wide);
   file.put<float>("a", Matrix<float>::Constant(3, 1, 0.1F));
   file.tensors["flags"] = {"U8", {3}, {std::byte{1}, std::byte{0}, std::byte{255}}};
@@ -198,8 +197,7 @@ TEST(ModelFileTest, MessagesSayWhatIsWrong) {
 
   json header = valid_header();
   header["__metadata__"]["version"] = "2";
-  EXPECT_EQ(refusal(with_header(header.dump(), 16)),
-            "m: written by a newer version (2; this program reads up to 1)");
+  EXPECT_EQ(refusal(with_header(header.dump(), 16)), "m: written by a newer version (2; this program reads up to 1)");
   header["__metadata__"]["format"] = "pt";
   EXPECT_EQ(refusal(with_header(header.dump(), 16)), "m: not a Carmina model");
   header.erase("__metadata__");
@@ -265,9 +263,7 @@ TEST_F(ModelFileOnDisk, AFailedWriteLeavesWhatWasThere) {
 }
 
 TEST_F(ModelFileOnDisk, UnreadablePathsAreErrorsThatNameThem) {
-  const auto reading = [&](const std::string& name) {
-    return message_of([&] { read_model_file(path(name)); });
-  };
+  const auto reading = [&](const std::string& name) { return message_of([&] { read_model_file(path(name)); }); };
   EXPECT_EQ(reading("absent"), "cannot read '" + path("absent") + "': No such file or directory");
   std::filesystem::create_directory(path("folder"));
   EXPECT_EQ(reading("folder"), "cannot read '" + path("folder") + "': it is not a regular file");

@@ -1,6 +1,6 @@
 // tests/random/philox_test.cpp -- known answers, independence of streams, and moments as statistics.
-#include <carmina/random/philox.hpp>
 #include <gtest/gtest.h>
+#include <carmina/random/philox.hpp>
 
 #include <cmath>
 #include <set>

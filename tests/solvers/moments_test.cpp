@@ -1,6 +1,6 @@
 // tests/solvers/moments_test.cpp -- the streamed sums against the dense product of all features.
-#include <carmina/solvers/moments.hpp>
 #include <gtest/gtest.h>
+#include <carmina/solvers/moments.hpp>
 
 #include "support/random_matrix.hpp"
 
@@ -16,8 +16,8 @@ using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(MomentsOf, Precisions);
 
 template <class T>
-Moments stream(const FourierMap<T>& map, const Matrix<T>& X, const Matrix<T>& Y, const T* w, const Vector<double>& origin,
-               Index block, int threads, std::size_t budget = 0) {
+Moments stream(const FourierMap<T>& map, const Matrix<T>& X, const Matrix<T>& Y, const T* w,
+               const Vector<double>& origin, Index block, int threads, std::size_t budget = 0) {
   Moments moments(map.n_features(), origin);
   Execution execution;
   execution.threads = threads;
@@ -45,7 +45,8 @@ TYPED_TEST(MomentsOf, EqualTheDenseSums) {
     const Matrix<double> expected = z.transpose() * w.template cast<double>().asDiagonal() * z;
     const Moments moments = stream<T>(map, X, Y, w.data(), origin, 777, 2);
     Matrix<double> sums = moments.sums.template selfadjointView<Eigen::Lower>();
-    EXPECT_LT(max_difference(sums, expected), ((std::is_same_v<T, float>) ? 1e-5 : 1e-12) * (1 + expected.cwiseAbs().maxCoeff()));
+    EXPECT_LT(max_difference(sums, expected),
+              ((std::is_same_v<T, float>) ? 1e-5 : 1e-12) * (1 + expected.cwiseAbs().maxCoeff()));
     EXPECT_EQ(moments.rows, n);
     EXPECT_NEAR(moments.total_weight(), w.template cast<double>().sum(), 1e-4 * double(n));
   }

@@ -1,6 +1,6 @@
 // tests/solvers/shifted_systems_test.cpp -- (delta_j H + alpha I) x_j = r_j against one dense solve per column.
-#include <carmina/solvers/shifted_systems.hpp>
 #include <gtest/gtest.h>
+#include <carmina/solvers/shifted_systems.hpp>
 
 #include <Eigen/LU>
 
@@ -13,7 +13,8 @@ using testing::max_difference;
 using testing::random_matrix;
 using testing::random_psd;
 
-Matrix<double> dense_solution(const Matrix<double>& H, const Vector<double>& delta, double alpha, const Matrix<double>& R) {
+Matrix<double> dense_solution(const Matrix<double>& H, const Vector<double>& delta, double alpha,
+                              const Matrix<double>& R) {
   Matrix<double> X(R.rows(), R.cols());
   for (Index j = 0; j < R.cols(); ++j) {
     const Eigen::MatrixXd system = delta[j] * H + alpha * Matrix<double>::Identity(H.rows(), H.rows());
@@ -88,8 +89,8 @@ TEST(ShiftedCg, EqualsDenseSolvesAndReports) {
 TEST(ShiftedCg, ZeroRightHandSideIsZero) {
   const auto product = [](const Matrix<double>& P, Matrix<double>& HP) { HP = P; };
   SolveReport report;
-  const Matrix<double> X =
-      solve_shifted_cg(product, Vector<double>::Ones(2), 1.0, Matrix<double>::Zero(5, 2), {10, 1e-8}, Execution{}, report);
+  const Matrix<double> X = solve_shifted_cg(product, Vector<double>::Ones(2), 1.0, Matrix<double>::Zero(5, 2),
+                                            {10, 1e-8}, Execution{}, report);
   EXPECT_EQ(X, Matrix<double>(Matrix<double>::Zero(5, 2)));
   EXPECT_EQ(report.status, SolveStatus::converged);
 }

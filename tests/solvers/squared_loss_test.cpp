@@ -1,6 +1,6 @@
 // tests/solvers/squared_loss_test.cpp -- SPEC 5.3: primal, dual and conjugate gradients against the Kronecker system.
-#include <carmina/solvers/squared_loss.hpp>
 #include <gtest/gtest.h>
+#include <carmina/solvers/squared_loss.hpp>
 
 #include <Eigen/LU>
 
@@ -22,8 +22,13 @@ struct Problem {
   bool intercept;
 
   Problem(Index n, Index m, Index p, Index rank, bool with_intercept)
-      : map(Gaussian(1.0), 2, m, 4), X(random_matrix(n, 2, 1)), Y(random_matrix(n, p, 2).array() + 3), phi(n, m),
-        w(random_matrix(n, 1, 3).cwiseAbs().array() + 0.1), alpha(0.2), intercept(with_intercept) {
+      : map(Gaussian(1.0), 2, m, 4),
+        X(random_matrix(n, 2, 1)),
+        Y(random_matrix(n, p, 2).array() + 3),
+        phi(n, m),
+        w(random_matrix(n, 1, 3).cwiseAbs().array() + 0.1),
+        alpha(0.2),
+        intercept(with_intercept) {
     evaluate(map, X, View<double>(phi), Execution{});
     if (rank > 0) outputs = factor_output_matrix(random_psd(p, rank, 5));
   }
@@ -109,7 +114,8 @@ TEST_P(SquaredLoss, ConjugateGradientsEqualTheKroneckerSystem) {
 
 // More rows than features and fewer; outputs uncoupled (0), singular A of rank 1 and 2, full rank; one row.
 INSTANTIATE_TEST_SUITE_P(Shapes, SquaredLoss,
-                         ::testing::Combine(::testing::Values(std::pair<Index, Index>{40, 10}, std::pair<Index, Index>{12, 30},
+                         ::testing::Combine(::testing::Values(std::pair<Index, Index>{40, 10},
+                                                              std::pair<Index, Index>{12, 30},
                                                               std::pair<Index, Index>{1, 4}),
                                             ::testing::Values(0, 1, 2, 3), ::testing::Bool()));
 

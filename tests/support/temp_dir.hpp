@@ -35,8 +35,8 @@ class TempDir {
   }
   std::string gzipped(const std::string& name, const std::string& content) const {
     gzFile out = ::gzopen(path(name).c_str(), "wb");
-    if (out == nullptr || ::gzwrite(out, content.data(), static_cast<unsigned>(content.size())) !=
-                              static_cast<int>(content.size())) {
+    if (out == nullptr ||
+        ::gzwrite(out, content.data(), static_cast<unsigned>(content.size())) != static_cast<int>(content.size())) {
       throw std::runtime_error("cannot write a gzip file");
     }
     ::gzclose(out);

@@ -17,8 +17,8 @@ void gram(Index n, Index k, T alpha, const T* A, Index lda, T beta, T* C, Index 
 
 // Factorisations are in double whatever the data: they see condition numbers that float cannot.
 
-// Factors the symmetric A (n, n), given by its lower triangle, in place as L Lᵀ; the strict upper triangle is left alone.
-// False when A is not positive definite (to rounding); its lower triangle is then spoilt.
+// Factors the symmetric A (n, n), given by its lower triangle, in place as L Lᵀ; the strict upper triangle is left
+// alone. False when A is not positive definite (to rounding); its lower triangle is then spoilt.
 bool cholesky(Index n, double* A, Index lda);
 
 // X (n, m) <- (L Lᵀ)⁻¹ X with L from cholesky().

@@ -17,7 +17,7 @@ class AtomicFile {
 
   void write(const void* data, std::size_t size);                          // at the end
   void overwrite(std::size_t offset, const void* data, std::size_t size);  // over bytes already written
-  void commit();  // once; nothing may be written after it
+  void commit();                                                           // once; nothing may be written after it
   std::size_t size() const { return size_; }
 
  private:

@@ -20,12 +20,10 @@ struct RowBlock {
   Index first_row = 0;  // of this block in the whole source
 
   auto inputs() const {
-    return Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>(X, rows, dim_in,
-                                                                Eigen::OuterStride<>(x_stride));
+    return Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>(X, rows, dim_in, Eigen::OuterStride<>(x_stride));
   }
   auto targets() const {
-    return Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>(Y, rows, dim_out,
-                                                                Eigen::OuterStride<>(y_stride));
+    return Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>(Y, rows, dim_out, Eigen::OuterStride<>(y_stride));
   }
 };
 
@@ -83,8 +81,7 @@ struct ColumnRoles {
 };
 // `targets`: column names separated by commas, or a count: the last so many columns. Empty: all columns are
 // inputs. At least one column stays an input.
-ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string& targets,
-                           const std::string& file);
+ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string& targets, const std::string& file);
 
 // Rows of a file. Cells must be finite; a missing input passes (NaN) only when `allow_missing` is set, a
 // missing target never does. Messages give file, line and column name.
@@ -107,11 +104,11 @@ class TableRows final : public RowSource<T> {
 
  private:
   Index read_part(Index filled, Index max_rows);
-  void take(const TableReader& from, const Matrix<double>& cells, Index count,
-            const std::vector<Index>& columns, bool missing_passes, T* to) const;
+  void take(const TableReader& from, const Matrix<double>& cells, Index count, const std::vector<Index>& columns,
+            bool missing_passes, T* to) const;
 
   std::unique_ptr<TableReader> reader_, target_reader_;  // the second may be null
-  ColumnRoles roles_;  // of the columns of reader_ and of where the targets are
+  ColumnRoles roles_;                                    // of the columns of reader_ and of where the targets are
   bool allow_missing_;
   Matrix<double> cells_, target_cells_;  // the part last read
   Matrix<T> X_, Y_;

@@ -49,8 +49,7 @@ Table read_table(const std::string& path);
 
 // Writes CSV or NPY by the ending (.gz too): beside the file, synced, renamed. NPY has no place for names;
 // without names a CSV file has no header.
-void write_table(const std::string& path, const std::vector<std::string>& names,
-                 const Matrix<double>& values);
+void write_table(const std::string& path, const std::vector<std::string>& names, const Matrix<double>& values);
 
 // The same in blocks, for predictions that do not fit in memory. Nothing is at `path` before finish();
 // without it the file beside is removed.

@@ -12,7 +12,8 @@ template <Real T>
 class FourierMap {
  public:
   using Scalar = T;
-  static constexpr Index parts = 2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
+  static constexpr Index parts =
+      2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
 
   FourierMap(Matrix<T> frequencies, InputTransform transform = {});
   // Frequencies of the kernel's spectral measure, a function of (seed, index) alone: a larger map begins with a

@@ -11,8 +11,8 @@ namespace carmina {
 
 class LengthScale {
  public:
-  LengthScale(double value) : values_{value} {}                                    // NOLINT: a number is a width
-  LengthScale(std::vector<double> values) : values_(std::move(values)) {}          // NOLINT: so is a list of numbers
+  LengthScale(double value) : values_{value} {}                            // NOLINT: a number is a width
+  LengthScale(std::vector<double> values) : values_(std::move(values)) {}  // NOLINT: so is a list of numbers
 
   bool isotropic() const { return values_.size() == 1; }
   const std::vector<double>& values() const { return values_; }
@@ -24,7 +24,8 @@ class LengthScale {
   void check(std::string_view owner) const {
     require(!values_.empty(), "{}: length_scale is empty", owner);
     for (const double value : values_) {
-      require(value > 0 && std::isfinite(value), "{}: length_scale must be positive and finite, found {}", owner, value);
+      require(value > 0 && std::isfinite(value), "{}: length_scale must be positive and finite, found {}", owner,
+              value);
     }
   }
   void check_dimension(std::string_view owner, Index d) const {

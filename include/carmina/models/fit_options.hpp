@@ -24,11 +24,11 @@ struct FitOptions {
   Index n_components = 1000;              // feature columns of a Fourier map: twice the number of frequencies
   double alpha = 1.0;                     // J = sum_i w_i |f(x_i) + b - y_i|^2 / 2 + alpha |f|^2 / 2
   bool fit_intercept = true;
-  bool scale_inputs = false;              // zero mean, unit variance per column
-  bool fill_missing = false;              // missing inputs take the training mean
-  std::string solver = "auto";            // or "direct", "cg"
-  Index max_iter = 1000;                  // of cg
-  double tol = 1e-6;                      // of cg: relative residual
+  bool scale_inputs = false;    // zero mean, unit variance per column
+  bool fill_missing = false;    // missing inputs take the training mean
+  std::string solver = "auto";  // or "direct", "cg"
+  Index max_iter = 1000;        // of cg
+  double tol = 1e-6;            // of cg: relative residual
   std::uint64_t seed = 0;
 
   std::vector<std::string> input_names, target_names;  // kept in the model, so that columns are found by name again

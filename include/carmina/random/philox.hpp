@@ -8,8 +8,8 @@ namespace carmina {
 enum class Stream : std::uint32_t {
   frequencies = 0,
   split = 1,
-  rows = 2,        // choosing rows, for instance for the median heuristic
-  data = 3,        // generators of data sets
+  rows = 2,  // choosing rows, for instance for the median heuristic
+  data = 3,  // generators of data sets
   noise = 4,
 };
 

@@ -16,9 +16,9 @@ struct Moments {
   Moments(Index n_features, Vector<double> target_origin);
 
   double total_weight() const { return sums(features + outputs, features + outputs); }
-  auto feature_sums() const { return sums.row(features + outputs).head(features); }                  // 1ᵀW phi
-  auto target_sums() const { return sums.row(features + outputs).segment(features, outputs); }       // 1ᵀW(Y - origin)
-  auto cross() const { return sums.block(features, 0, outputs, features); }                          // (Y - origin)ᵀW phi
+  auto feature_sums() const { return sums.row(features + outputs).head(features); }             // 1ᵀW phi
+  auto target_sums() const { return sums.row(features + outputs).segment(features, outputs); }  // 1ᵀW(Y - origin)
+  auto cross() const { return sums.block(features, 0, outputs, features); }                     // (Y - origin)ᵀW phi
 };
 
 // Adds the rows of a block. Products of `rows_at_once` rows are summed in the map's precision, then in double.

@@ -11,11 +11,11 @@ namespace carmina {
 enum class SolveStatus { converged, not_converged };
 
 struct [[nodiscard]] SolveReport {
-  std::string solver;           // "direct", "cg"
+  std::string solver;  // "direct", "cg"
   SolveStatus status = SolveStatus::converged;
   Index iterations = 1;
-  double residual = 0;          // relative, of the linear system; 0 where a factorisation gave it
-  std::string message;          // what the user should know; empty when nothing is remarkable
+  double residual = 0;  // relative, of the linear system; 0 where a factorisation gave it
+  std::string message;  // what the user should know; empty when nothing is remarkable
   std::vector<std::pair<std::string, double>> seconds;  // per phase, in order
 };
 

@@ -1,5 +1,5 @@
-// solvers/shifted_systems.hpp -- (delta_j H + alpha I) x_j = r_j: what every squared-loss fit with coupled outputs comes
-// down to once the outputs are turned into the eigenbasis of A (SPEC 1d, 2b).
+// solvers/shifted_systems.hpp -- (delta_j H + alpha I) x_j = r_j: what every squared-loss fit with coupled outputs
+// comes down to once the outputs are turned into the eigenbasis of A (SPEC 1d, 2b).
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/solvers/report.hpp>
@@ -9,7 +9,8 @@ namespace carmina {
 
 // Columns of R are overwritten by the solutions. H (m, m) positive semi-definite, lower triangle, row stride ldh;
 // its memory is used for factors. One Cholesky per different delta while that is cheaper than an eigendecomposition;
-// the latter also when alpha is 0 or H + alpha I turns out singular: then the solution of least norm, and report says so.
+// the latter also when alpha is 0 or H + alpha I turns out singular: then the solution of least norm, and report says
+// so.
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
                    const Execution& execution, SolveReport& report);
 

@@ -26,8 +26,8 @@ LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem,
 // The same by conjugate gradients over the rows: nothing of size features x features.
 template <ScalarMap M>
 LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                               const Vector<double>& origin, const SquaredLossProblem& problem, const CgOptions& options,
-                               const Execution& execution, SolveReport& report);
+                               const Vector<double>& origin, const SquaredLossProblem& problem,
+                               const CgOptions& options, const Execution& execution, SolveReport& report);
 
 // Rows of a dual problem: f = sum_i k(., x_i) A c_i. Weights must be positive.
 struct DualRows {
@@ -36,8 +36,8 @@ struct DualRows {
   Vector<double> origin;   // (p)
 };
 
-// (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to be
-// used with B. K (n, n), lower triangle, is overwritten.
+// (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to
+// be used with B. K (n, n), lower triangle, is overwritten.
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
                           const Execution& execution, SolveReport& report);
 

@@ -13,7 +13,8 @@ const VectorMath& chosen() {
     if (avx512_vector_math() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
       return avx512_vector_math();
     }
-    if (avx2_vector_math() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2_vector_math();
+    if (avx2_vector_math() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      return avx2_vector_math();
 #endif
     return portable_vector_math();
   }();

@@ -1,4 +1,5 @@
-// backends/cpu/vector_math_avx512.cpp -- vector math on AVX-512 registers, SLEEF's functions (at most 3.5 units in the last place).
+// backends/cpu/vector_math_avx512.cpp -- vector math on AVX-512 registers, SLEEF's functions (at most 3.5 units in the
+// last place).
 #include "vector_math_loops.hpp"
 
 #ifdef __AVX512F__
