@@ -12,6 +12,9 @@ namespace {
 // An eigendecomposition costs about as much as this many Cholesky factorisations (SPEC 1d, measured).
 constexpr std::size_t choleskys_per_eigen = 8;
 
+// Below this a factorisation takes less time than its threads need to meet, above all on a busy machine.
+constexpr Index smallest_parallel_order = 512;
+
 // Columns that share one delta share one factor.
 struct Group {
   double delta;
@@ -92,7 +95,7 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
                    const Execution& execution, SolveReport& report) {
   require(R.rows() == m && R.cols() == delta.size(), "solve: right-hand side is {} x {}, expected {} x {}", R.rows(),
           R.cols(), m, delta.size());
-  BlasThreads threads(execution.thread_count());
+  BlasThreads threads(m < smallest_parallel_order ? 1 : execution.thread_count());
   const auto groups = group_columns(delta);
   if (alpha == 0 || groups.size() > choleskys_per_eigen) {
     solve_by_eigen(H, m, ldh, delta, alpha, R);
