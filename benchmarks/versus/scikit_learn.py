@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench-output"))
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--n", type=int, help="training rows")
     parser.add_argument("--d", type=int, help="inputs")
     parser.add_argument("--p", type=int, help="outputs")

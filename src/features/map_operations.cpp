@@ -43,7 +43,8 @@ class Scratch {
 template <class T>
 void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt, Index ldb, Index p, T* out,
                  Index ldo) {
-  if (p <= backend::few_columns) {
+  // Each entry is a sum along a row: a short row is over before its sum is worth it.
+  if (p <= backend::few_columns && columns >= 1024) {
     backend::add_product_few(phi, ld, rows, columns, Bt, ldb, p, out, ldo);
   } else {
     backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, columns, T(1), phi, ld, Bt, ldb, T(1), out, ldo);
