@@ -28,7 +28,7 @@ class LibsvmReader final : public TextTable {
   bool parse_row(double* out) override {
     std::fill_n(out, columns_.size(), 0.0);
     const bool found = parse_line([&](Index index, double value) {
-      require(index < static_cast<Index>(columns_.size()), "{}: the file changed while it was read", row_place());
+      if (index >= static_cast<Index>(columns_.size())) fail("{}: the file changed while it was read", row_place());
       out[index - 1] = value;
     });
     if (found) out[columns_.size() - 1] = label_;
@@ -48,14 +48,14 @@ class LibsvmReader final : public TextTable {
     Index previous = 0;
     for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
       const auto colon = word.find(':');
-      require(colon != std::string_view::npos, "{}: expected index:value, found '{}'", row_place(), shown(word));
+      if (colon == std::string_view::npos) fail("{}: expected index:value, found '{}'", row_place(), shown(word));
       const std::string_view name = word.substr(0, colon);
-      require(name != "qid", "{}: 'qid' (ranking data) is not supported", row_place());
+      if (name == "qid") fail("{}: 'qid' (ranking data) is not supported", row_place());
       const Index index = index_of(name);
-      require(index > previous, "{}: indices must increase, found {} after {}", row_place(), index, previous);
+      if (index <= previous) fail("{}: indices must increase, found {} after {}", row_place(), index, previous);
       previous = index;
       const std::string_view text = word.substr(colon + 1);
-      require(!text.empty(), "{}: expected index:value, found '{}'", row_place(), shown(word));
+      if (text.empty()) fail("{}: expected index:value, found '{}'", row_place(), shown(word));
       visit(index, value_of(text, name));
     }
     return true;
@@ -64,9 +64,10 @@ class LibsvmReader final : public TextTable {
   Index index_of(std::string_view text) const {
     Index index = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), index);
-    require(code == std::errc{} && end == text.data() + text.size(), "{}: expected the index of a feature, found '{}'",
-            row_place(), shown(text));
-    require(index >= 1, "{}: indices start at 1, found {}", row_place(), index);
+    if (code != std::errc{} || end != text.data() + text.size()) {
+      fail("{}: expected the index of a feature, found '{}'", row_place(), shown(text));
+    }
+    if (index < 1) fail("{}: indices start at 1, found {}", row_place(), index);
     return index;
   }
 

@@ -79,21 +79,23 @@ struct ColumnSums {
   double scatter(Index j) const { return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0; }
 };
 
+// Every cell passes here, so the place of a row is put into words only when something is wrong with it.
 template <Real T>
 void check_row(const RowSource<T>& rows, const RowBlock<T>& block, Index i, bool fill_missing) {
   const T* x = block.X + i * block.x_stride;
   for (Index j = 0; j < block.dim_in; ++j) {
-    require(!std::isinf(x[j]), "{}: input column {} is infinite", rows.place(i), j + 1);
-    require(fill_missing || x[j] == x[j],
-            "{}: input column {} is NaN; fill_missing puts the training mean in its place", rows.place(i), j + 1);
+    if (std::isfinite(x[j])) continue;
+    if (std::isinf(x[j])) fail("{}: input column {} is infinite", rows.place(i), j + 1);
+    if (!fill_missing) {
+      fail("{}: input column {} is NaN; fill_missing puts the training mean in its place", rows.place(i), j + 1);
+    }
   }
   const T* y = block.Y + i * block.y_stride;
   for (Index j = 0; j < block.dim_out; ++j) {
-    require(std::isfinite(y[j]), "{}: target column {} is NaN or infinite", rows.place(i), j + 1);
+    if (!std::isfinite(y[j])) fail("{}: target column {} is NaN or infinite", rows.place(i), j + 1);
   }
-  if (block.weights) {
-    const T w = block.weights[i];
-    require(w >= 0 && std::isfinite(w), "{}: a weight must be finite and not negative, found {}", rows.place(i), w);
+  if (block.weights && !(block.weights[i] >= 0 && std::isfinite(block.weights[i]))) {
+    fail("{}: a weight must be finite and not negative, found {}", rows.place(i), block.weights[i]);
   }
 }
 
