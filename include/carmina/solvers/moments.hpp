@@ -40,7 +40,7 @@ class MomentsBuilder {
 
   const M& map_;
   Moments& moments_;
-  const Execution& execution_;
+  const Execution execution_;  // a copy: callers may pass a temporary
   Index width_, rows_at_once_;
   Matrix<T> design_;                        // sqrt(w) z (rows_at_once, width)
   std::vector<Matrix<T>> tile_, prepared_;  // per worker
