@@ -1,4 +1,4 @@
-// models/solver_choice.cpp -- predictions in operations; the constants are measured (benchmarks/micro).
+// models/solver_choice.cpp -- predictions in operations; the constants are rough, from timings on one machine.
 #include "solver_choice.hpp"
 
 #include "../solvers/subset_preconditioner.hpp"

@@ -10,8 +10,9 @@
 namespace carmina {
 
 // M = delta (w / w_s) H_s + alpha I, H_s the centred Gram matrix of a sample of s = 8 m rows, spread evenly over the
-// source. M^-1 (delta H + alpha I) then has eigenvalues within (1 +- sqrt(m / s))^2, about 0.4 to 1.8: each iteration
-// of cg cuts the error to a third. Where the eigenvalues of H fall below alpha, as they do, it is better still.
+// source. Were the sample as good as one of a random Gaussian design, M^-1 (delta H + alpha I) would have eigenvalues
+// within (1 +- sqrt(m / s))^2 and cg would cut the error to a third each time. Rows that matter more than others, and
+// eigenvalues of H near or below alpha, make it slower: some tests take twice as many iterations as that.
 template <ScalarMap M>
 class SubsetPreconditioner {
  public:
