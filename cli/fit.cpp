@@ -22,7 +22,8 @@ struct FitCommand {
   Targets targets;
   std::string kernel = "gaussian", coupling, length_scale = "median", loss = "squared", matrix, seed = "0",
               sampling = "iid";
-  std::optional<double> nu, shape;
+  std::optional<double> nu, shape, degree, gamma, coef0, kappa, epsilon, density, draws;
+  std::vector<double> levels;
   bool float32 = false, no_scale = false, no_intercept = false;
   FitOptions fit;
   Resources resources;
@@ -32,6 +33,8 @@ struct FitCommand {
  private:
   void check_words();
   void check_kernel();
+  void check_loss();
+  void check_sketch();
   void read_output_matrix(Index n_targets);
   template <Real T>
   void fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<TableReader> target_reader, ColumnRoles roles,
@@ -49,13 +52,13 @@ void FitCommand::check_words() {
     fail("{}: '{}' is not known here; there is {}", option, word, list);
   };
   known("--operator", coupling, {"", "none", "decomposable", "curl-free", "divergence-free"});
-  known("--loss", loss, {"squared"});
-  known("--approximation", fit.approximation, {"fourier", "exact"});
-  known("--solver", fit.solver, {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam"});
+  known("--solver", fit.solver, {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
   known("--sampling", sampling, {"iid", "orthogonal", "sobol"});
   require(matrix.empty() || coupling.empty() || coupling == "decomposable",
           "--output-matrix needs --operator decomposable, found {}", coupling);
   check_kernel();
+  check_loss();
+  check_sketch();
   const auto [end, code] = std::from_chars(seed.data(), seed.data() + seed.size(), fit.seed);
   require(code == std::errc() && end == seed.data() + seed.size(), "--seed must be from 0 to 2^64 - 1, found {}", seed);
   fit.sampling = parse_sampling(sampling);
@@ -66,14 +69,20 @@ void FitCommand::check_words() {
 
 void FitCommand::check_kernel() {
   fit.kernel_name = kernel;
-  if (nu) fit.kernel_parameters["nu"] = *nu;
-  if (shape) fit.kernel_parameters["shape"] = *shape;
-  double width = 1;
+  const auto parameter = [&](const char* name, std::optional<double> value) {
+    if (value) fit.kernel_parameters[name] = *value;
+  };
+  parameter("nu", nu);
+  parameter("shape", shape);
+  parameter("degree", degree);
+  parameter("gamma", gamma);
+  parameter("coef0", coef0);
   if (length_scale != "median") {
+    double width = 1;
     std::from_chars(length_scale.data(), length_scale.data() + length_scale.size(), width);
     fit.length_scale = width;
   }
-  const ScalarKernel scalar = make_scalar_kernel(kernel, width, fit.kernel_parameters);
+  const ScalarKernel scalar = make_scalar_kernel(kernel, fit.length_scale, fit.kernel_parameters);
   if (coupling == "curl-free") {
     fit.coupling = OutputCoupling::curl_free;
     CurlFree checked(scalar);
@@ -81,6 +90,27 @@ void FitCommand::check_kernel() {
     fit.coupling = OutputCoupling::divergence_free;
     DivergenceFree checked(scalar);
   }
+}
+
+void FitCommand::check_loss() {
+  LossParameters parameters;
+  if (kappa) parameters["kappa"] = {*kappa};
+  if (epsilon) parameters["epsilon"] = {*epsilon};
+  if (!levels.empty()) parameters["levels"] = levels;
+  fit.loss = make_loss(loss, parameters);
+}
+
+void FitCommand::check_sketch() {
+  if (fit.approximation == "fourier" || fit.approximation == "exact") {
+    require(!density && !draws, "--{} is for sketches, --approximation is {}", density ? "density" : "draws",
+            fit.approximation);
+    return;
+  }
+  fit.chosen_sketch();  // an unknown name is refused with a list
+  sketches::Parameters parameters;
+  if (density) parameters["density"] = {*density};
+  if (draws) parameters["m"] = {*draws};
+  fit.sketch = sketches::make_sketch(fit.approximation, fit.n_components, parameters);
 }
 
 void FitCommand::read_output_matrix(Index n_targets) {
@@ -147,11 +177,11 @@ void FitCommand::fit_rows(std::unique_ptr<TableReader> reader, std::unique_ptr<T
 
   const FitRecord& record = machine.record();
   const Term& term = machine.kernel().terms()[0];  // a fit by names has one
-  fmt::print("{}, {}, {}; {} kernel of width {}, {}; {} solver, {}\n", counted(record.rows, "row"),
+  const std::string width = length_scale_text(term);
+  fmt::print("{}, {}, {}; {} kernel{}{}, {}; {} solver, {}\n", counted(record.rows, "row"),
              counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
-             length_scale_text(term),
-             record.approximation == "exact" ? "exact" : fmt::format("{} Fourier features", record.n_components),
-             record.report.solver, format_seconds(spent.count()));
+             width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
+             format_seconds(spent.count()));
   fmt::print("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
   if (!record.report.message.empty()) fmt::print(stderr, "carmina: warning: {}\n", record.report.message);
 }
@@ -169,9 +199,15 @@ void add_fit(CLI::App& program) {
   const auto option = [&](const char* name, auto& value, const char* kind, const char* help) {
     return command->add_option(name, value, fmt::format("{} [{}]", help, value))->type_name(kind);
   };
-  option("--kernel", it->kernel, "gaussian|laplacian|matern|cauchy|rational_quadratic", "The scalar kernel");
+  option("--kernel", it->kernel, "gaussian|laplacian|matern|cauchy|rational_quadratic|polynomial|sobolev1",
+         "The scalar kernel; the last two: exact or sketched");
   command->add_option("--nu", it->nu, "Smoothness of the matern kernel [1.5]")->type_name("NUMBER");
   command->add_option("--shape", it->shape, "Shape of the rational_quadratic kernel [1]")->type_name("NUMBER");
+  command->add_option("--degree", it->degree, "Degree of the polynomial kernel (gamma <x, z> + coef0)^degree [3]")
+      ->type_name("NUMBER");
+  command->add_option("--gamma", it->gamma, "Factor in the polynomial kernel [1 / number of inputs]")
+      ->type_name("NUMBER");
+  command->add_option("--coef0", it->coef0, "Constant in the polynomial kernel [1]")->type_name("NUMBER");
   command
       ->add_option(
           "--operator", it->coupling,
@@ -182,14 +218,26 @@ void add_fit(CLI::App& program) {
       ->type_name("FILE|identity|covariance");
   option("--length-scale", it->length_scale, "median|NUMBER", "Width of the kernel; median: of distances between rows")
       ->check(looks_like_number("median"));
-  option("--approximation", it->fit.approximation, "fourier|exact", "Random Fourier features, or the kernel itself");
-  option("--components", it->fit.n_components, "N", "Number of Fourier features, even");
-  option("--loss", it->loss, "squared", "What a residual costs");
+  option("--approximation", it->fit.approximation, "fourier|exact|SKETCH",
+         "Random Fourier features, the kernel itself, or a sketch: sub_sample, sparse_rademacher, ...");
+  option("--components", it->fit.n_components, "N", "Number of Fourier features, even; or size of the sketch");
+  command->add_option("--density", it->density, "Share of entries in sparse_rademacher, sparse_gaussian [20 / rows]")
+      ->type_name("NUMBER");
+  command->add_option("--draws", it->draws, "Draws for each row of the accumulation sketch [20]")->type_name("N");
+  option("--loss", it->loss, "squared|huber|epsilon_insensitive|squared_epsilon_insensitive|pinball|absolute|hinge",
+         "What a residual costs");
+  command->add_option("--kappa", it->kappa, "Where the huber loss turns linear [1]")->type_name("NUMBER");
+  command->add_option("--epsilon", it->epsilon, "What the epsilon_insensitive losses forgive [0.1]")
+      ->type_name("NUMBER");
+  command->add_option("--levels", it->levels, "Levels of the pinball loss, with commas; one target: jointly [0.5]")
+      ->delimiter(',')
+      ->type_name("NUMBERS");
   option("--alpha", it->fit.alpha, "NUMBER", "Weight of the penalty");
   option("--seed", it->seed, "N", "Seed of the random features")->check(looks_like_integer());
   option("--sampling", it->sampling, "iid|orthogonal|sobol", "How the features' frequencies are drawn");
-  option("--solver", it->fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam",
-         "direct: factorise a matrix; cg: iterate, in less memory; the others: Fourier features only");
+  option("--solver", it->fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs",
+         "direct: factorise a matrix; cg: iterate, in less memory; newton, lbfgs: other losses than squared; the "
+         "rest: Fourier features only");
   option("--max-iter", it->fit.max_iter, "N", "Most iterations; of sgd and adam: passes over the rows");
   option("--tol", it->fit.tol, "NUMBER", "Relative residual at which iterations stop; sgd and adam: at its root");
   it->resources.add_threads(*command);

@@ -23,7 +23,7 @@ Json describe(const Kernel& kernel) {
     Json about = {{"weight", term.weight},
                   {"operator", coupling_word(term)},
                   {"name", kernel_name(term.scalar)},
-                  {"length_scale", length_scale(term.scalar).values()},
+                  {"length_scale", length_scale_values(term.scalar)},
                   {"parameters", kernel_parameters(term.scalar)}};
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       about["output_matrix"] = Json::array();
@@ -55,7 +55,9 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
           {"target_names", record.target_names},
           {"fit",
            {{"rows", record.rows},
-            {"loss", "squared"},
+            {"loss", loss_name(record.loss)},
+            {"loss_parameters", loss_parameters(record.loss)},
+            {"sketch_parameters", record.sketch},
             {"alpha", record.alpha},
             {"seed", record.seed},
             {"sampling", sampling_name(record.sampling)},
@@ -82,7 +84,7 @@ std::string names_behind(const Json& names) {
   return fmt::format(" ({})", text);
 }
 
-void print_text(const Json& about, const Kernel& kernel) {
+void print_text(const Json& about, const Kernel& kernel, const std::string& loss) {
   const auto line = [](const char* what, const std::string& text) { fmt::print("{:<14} {}\n", what, text); };
   const Json& fit = about["fit"];
   line("file", fmt::format("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
@@ -90,7 +92,8 @@ void print_text(const Json& about, const Kernel& kernel) {
   const char* what = "kernel";  // further terms stand below the first
   for (const Term& term : kernel.terms()) {
     const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
-    line(what, fmt::format("{}, length scale {}{}", kernel_text(term), length_scale_text(term),
+    const std::string width = length_scale_text(term);
+    line(what, fmt::format("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
                            matrix ? fmt::format(", output matrix {0} x {0}", matrix->A().rows()) : ""));
     what = "  +";
   }
@@ -100,8 +103,8 @@ void print_text(const Json& about, const Kernel& kernel) {
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
   line("inputs are", fmt::format("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
                                  fit["fill_missing"] ? "filled with the training mean" : "refused"));
-  line("fitted to", fmt::format("{}, squared loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
-                                fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
+  line("fitted to", fmt::format("{}, {} loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
+                                loss, fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
                                 fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
   line("solver", fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
                              counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
@@ -123,7 +126,7 @@ struct InfoCommand {
     std::visit(
         [&](const auto& machine) {
           const Json about = describe(machine, model);
-          if (!json) return print_text(about, machine.kernel());
+          if (!json) return print_text(about, machine.kernel(), loss_text(machine.record().loss));
           fmt::print("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
         },
         load_kernel_machine(model));

@@ -1,4 +1,4 @@
-// cli/kernel_text.cpp -- a term of a kernel: its weight, coupling, name and numbers.
+// cli/kernel_text.cpp -- names and numbers of what a fit chose.
 #include "kernel_text.hpp"
 
 #include <algorithm>
@@ -26,12 +26,27 @@ std::string kernel_text(const Term& term) {
 
 std::string length_scale_text(const Term& term) {
   constexpr std::size_t most = 8;
-  const std::vector<double>& values = length_scale(term.scalar).values();
+  const std::vector<double> values = length_scale_values(term.scalar);
   std::string text;
   for (std::size_t i = 0; i < std::min(most, values.size()); ++i) {
     text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", values[i]);
   }
   return values.size() > most ? text + fmt::format(" and {} more", values.size() - most) : text;
+}
+
+std::string approximation_text(const FitRecord& record) {
+  if (record.approximation == "exact") return "exact";
+  if (record.approximation == "fourier") return fmt::format("{} Fourier features", record.n_components);
+  return fmt::format("{} sketch of size {}", record.approximation, record.n_components);
+}
+
+std::string loss_text(const Loss& loss) {
+  std::string numbers;
+  for (const auto& [name, values] : loss_parameters(loss)) {
+    numbers += (numbers.empty() ? "" : ", ") + name;
+    for (std::size_t i = 0; i < values.size(); ++i) numbers += fmt::format("{} {:.6g}", i == 0 ? "" : ",", values[i]);
+  }
+  return numbers.empty() ? loss_name(loss) : fmt::format("{} ({})", loss_name(loss), numbers);
 }
 
 }  // namespace carmina::cli

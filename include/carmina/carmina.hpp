@@ -12,12 +12,16 @@
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/features/operator_map.hpp>
+#include <carmina/features/sketched_map.hpp>
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/outputs.hpp>
+#include <carmina/losses/loss.hpp>
+#include <carmina/losses/row_functions.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/median_heuristic.hpp>
 #include <carmina/random/philox.hpp>
+#include <carmina/sketches/distribution.hpp>
 #include <carmina/theory/approximation.hpp>
 #include <carmina/theory/bounds.hpp>
 #include <carmina/theory/cost.hpp>

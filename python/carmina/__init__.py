@@ -7,10 +7,10 @@
 (500, 2)
 """
 
-from carmina import datasets, kernels, metrics, outputs, plot, theory
+from carmina import datasets, kernels, losses, metrics, outputs, plot, sketches, theory
 from carmina._classifier import KernelClassifier
 from carmina._core import __version__
-from carmina._features import FourierFeatures
+from carmina._features import FourierFeatures, SketchedFeatures
 from carmina._files import load
 from carmina._machine import SolveReport
 from carmina._regressor import KernelRegressor
@@ -19,13 +19,16 @@ __all__ = [
     "FourierFeatures",
     "KernelClassifier",
     "KernelRegressor",
+    "SketchedFeatures",
     "SolveReport",
     "__version__",
     "datasets",
     "kernels",
     "load",
+    "losses",
     "metrics",
     "outputs",
     "plot",
+    "sketches",
     "theory",
 ]

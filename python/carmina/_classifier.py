@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from carmina import _core, kernels, outputs
+from carmina import _core, kernels, losses, outputs, sketches
 from carmina._kernels import coupled, is_scalar
 from carmina._machine import KernelMachineEstimator
 from carmina._validation import one_of
@@ -59,9 +59,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
     def __init__(
         self,
         kernel: str | kernels.Kernel = "gaussian",
-        approximation: str = "fourier",
+        approximation: str | sketches.SketchDistribution = "fourier",
         n_components: int = 1000,
-        loss: str = "squared",
+        loss: str | losses.Loss = "squared",
         alpha: float = 1.0,
         gamma: float | str = "median",
         fit_intercept: bool = True,
@@ -118,7 +118,10 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         options = self._options()
         if one_of("coding", self.coding, ["simplex", "one-hot"]) == "simplex":
             self._couple(options, outputs.simplex(len(classes)))
-        one_hot = np.zeros((len(y), len(classes)), dtype=X.dtype)
+        # The hinge loss takes signs.
+        one_hot = np.full(
+            (len(y), len(classes)), -1 if isinstance(options.loss, losses.Hinge) else 0, dtype=X.dtype
+        )
         one_hot[np.arange(len(y)), labels] = 1
         options.target_names = [str(label) for label in classes]
         self._fit_machine(X, one_hot, sample_weight, options)

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from carmina import _core, kernels
-from carmina._validation import SAMPLINGS, component_count, kernel_or_name, length_scale_of, one_of, seed_of
+from carmina import _core, kernels, sketches
+from carmina._kernels import resolved
+from carmina._validation import SAMPLINGS, component_count, one_of, seed_of, sketch_or_name
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -75,15 +76,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def fit(self, X: ArrayLike, y: Any = None) -> FourierFeatures:
         """Draw the frequencies; X gives the number of columns and, for `gamma="median"`, the width."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        kernel = kernel_or_name(self.kernel)
-        if isinstance(kernel, str):
-            length_scale = length_scale_of(self.gamma)
-            kernel = _core.make_kernel(
-                kernel, _core.median_heuristic(X) if length_scale is None else length_scale
-            )
-        self.kernel_ = kernel
+        self.kernel_ = resolved(self.kernel, self.gamma, X)
         self.frequencies_ = _core.sample_frequencies(
-            kernel,
+            self.kernel_,
             dim_in=X.shape[1],
             n_components=component_count(self.n_components),
             seed=seed_of(self.random_state),
@@ -132,6 +127,111 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _n_features_out(self) -> int:
         one_row = np.zeros((1, self.n_features_in_))
         return _core.fourier_features(self.kernel_, self.frequencies_, one_row).shape[-1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SketchedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Features of a sketch S of the rows, whose products are the kernel K Sᵀ (S K Sᵀ)⁺ S K.
+
+    z(x) = D^(−1/2) Uᵀ S k(x), where S K Sᵀ = U D Uᵀ without eigenvalues that are zero to rounding. Any kernel
+    that is no sum, alone or in `Decomposable`. Unlike Fourier features they are exact at rows that S takes as
+    they are, and they need the anchor rows of the data to be kept.
+
+    Parameters
+    ----------
+    kernel : str or kernel, default="gaussian"
+        A name, with `gamma`, or a value from `carmina.kernels`.
+    sketch : str or sketch, default="sparse_rademacher"
+        A value from `carmina.sketches`, or its name in snake case: then it has 100 components.
+    gamma : "median" or float, default="median"
+        γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name; "median": ℓ is the median distance between
+        the rows of X.
+    random_state : int, generator or None, default=None
+        An integer is the seed itself; None or a generator is asked for one.
+
+    Attributes
+    ----------
+    kernel_ : kernel
+        The kernel, its width resolved.
+    sketch_ : carmina.sketches.Sketch
+        The sample over the rows of X.
+    anchors_ : ndarray of shape (n_anchors, n_features_in_)
+        The rows of X that S takes.
+    whitening_ : ndarray of shape (n_components, n_features)
+        U D^(−1/2).
+    n_features_in_ : int
+        Columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from carmina import SketchedFeatures, sketches
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> features = SketchedFeatures(sketch=sketches.SubSample(60), random_state=0).fit(X)
+    >>> features.transform(X).shape[0]
+    300
+    >>> bool(abs(features.approximate_kernel(X) - features.kernel_(X)).max() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | kernels.Kernel = "gaussian",
+        sketch: str | sketches.SketchDistribution = "sparse_rademacher",
+        gamma: float | str = "median",
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.sketch = sketch
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> SketchedFeatures:
+        """Draw the sketch over the rows of X and keep those that it takes."""
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        distribution = sketch_or_name(self.sketch)
+        self.kernel_ = resolved(self.kernel, self.gamma, X)
+        self.sketch_ = distribution.sample(len(X), seed_of(self.random_state), X, self.kernel_)
+        self.whitening_ = _core.sketch_whitening(self.kernel_, self.sketch_, X)
+        self.anchors_ = X[self.sketch_.anchors]
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Features of the rows of X.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features), or (n, p, n_features) when the kernel is operator-valued
+            `Decomposable` has z(x) ⊗ B: entry [i, a, j·rank + r] is z_j(x_i) B[a, r] with A = B Bᵀ.
+        """
+        check_is_fitted(self)
+        z = self._features(X)
+        if not isinstance(self.kernel_, kernels.Decomposable):
+            return z
+        B = self.kernel_.root.astype(z.dtype)
+        return (z[:, None, :, None] * B[None, :, None, :]).reshape(len(z), len(B), -1)
+
+    def approximate_kernel(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray:
+        """The sketched kernel in the shape of `kernel_(X, Z)`; Z is X again when it is None."""
+        check_is_fitted(self)
+        z = self._features(X)
+        products = z @ (z if Z is None else self._features(Z)).T
+        if not isinstance(self.kernel_, kernels.Decomposable):
+            return products
+        return np.multiply.outer(products, self.kernel_.A.astype(products.dtype))
+
+    def _features(self, X: ArrayLike) -> NDArray:
+        X = validate_data(self, X, reset=False, dtype=self.anchors_.dtype)
+        return _core.sketched_features(self.kernel_, self.sketch_, self.anchors_, self.whitening_, X)
+
+    @property
+    def _n_features_out(self) -> int:
+        rank = self.kernel_.root.shape[1] if isinstance(self.kernel_, kernels.Decomposable) else 1
+        return self.whitening_.shape[1] * rank
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

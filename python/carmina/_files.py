@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from carmina import _core, kernels
+from carmina import _core, kernels, losses, sketches
 from carmina._kernels import from_plain, to_plain
 
 
@@ -68,8 +68,13 @@ def _from_record(machine: _core.Machine) -> Any:
     record = machine.record
     names = record.pop("input_names")
     record.pop("target_names")
-    if record["approximation"] == "exact":
+    sketch = record.pop("sketch")
+    if sketch is not None:
+        record["approximation"] = sketch
+    if record["approximation"] != "fourier":
         del record["n_components"]
+    if record["loss"] == losses.Squared():
+        del record["loss"]
     estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)
     numbered = [f"c{column + 1}" for column in range(machine.dim_in)]
     state = {"y_ndim": 1 if machine.dim_out == 1 else 2}
@@ -87,13 +92,27 @@ def _restore(estimator: Any, machine: _core.Machine, state: dict[str, Any], name
 
 
 def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
-    """A parameter for JSON: a kernel described, NumPy's numbers as Python's, a generator by its seed."""
+    """A parameter for JSON: kernels, losses and sketches described, NumPy's numbers as Python's, a generator
+    by its seed."""
     if isinstance(value, kernels.Kernel):
         return to_plain(value)
+    if isinstance(value, losses.Loss):
+        return {"loss": type(value).__name__, **value._parameters}
+    if isinstance(value, sketches.SketchDistribution):
+        return {"sketch": type(value).__name__, **value._parameters}
     if name == "random_state" and isinstance(value, (np.random.RandomState, np.random.Generator)):
         return machine.record["random_state"]
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _value(value: Any) -> Any:
-    return from_plain(value) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    for kind, module in (("loss", losses), ("sketch", sketches)):
+        if kind in value:
+            parameters = dict(value)
+            name = parameters.pop(kind)
+            if name not in module.__all__:
+                raise ValueError(f"there is no {kind} named {name!r}")
+            return getattr(module, name)(**parameters)
+    return from_plain(value)

@@ -1,12 +1,13 @@
-"""Kernels as names, numbers and lists, for model files; and scalar ones with their outputs coupled."""
+"""Kernels by name, as names, numbers and lists for model files, and with their outputs coupled."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from carmina import kernels
+from carmina import _core, kernels
+from carmina._validation import kernel_or_name, length_scale_of, number
 from carmina.kernels import Decomposable, Kernel, Sum
 
 TYPES = {name: getattr(kernels, name) for name in kernels.__all__ if name != "Kernel"}
@@ -15,6 +16,8 @@ COUPLED = (Decomposable, kernels.CurlFree, kernels.DivergenceFree)
 
 def to_plain(kernel: Kernel) -> dict[str, Any]:
     """The kernel's type and parameters, kernels among these likewise."""
+    if isinstance(kernel, kernels.Callable):
+        raise ValueError("a model whose kernel is a function cannot be saved: files hold numbers, never code")
     parameters = {name: _plain(value) for name, value in kernel._parameters.items()}
     return {"kernel": type(kernel).__name__, **parameters}
 
@@ -26,6 +29,31 @@ def from_plain(description: dict[str, Any]) -> Kernel:
     if name not in TYPES:
         raise ValueError(f"there is no kernel named {name!r}; known: {', '.join(TYPES)}")
     return TYPES[name](**parameters)
+
+
+def named(name: str, gamma: float | str) -> tuple[float | None, dict[str, float]]:
+    """The length scale, None for the median heuristic, and the other parameters that `gamma` stands for: γ of
+    "polynomial" itself, nothing for "sobolev1", 1/(2ℓ²) for the rest."""
+    if name not in ("polynomial", "sobolev1"):
+        return length_scale_of(gamma), {}
+    if gamma == "median":
+        return None, {}
+    if name == "sobolev1":
+        raise ValueError(f"the kernel 'sobolev1' has no gamma, leave it at 'median'; found {gamma!r}")
+    return None, {"gamma": number("gamma", gamma)}
+
+
+def resolved(kernel: Any, gamma: float | str, X: NDArray) -> Kernel:
+    """The kernel that a fit to X takes: itself, or one by name with `gamma`."""
+    kernel = kernel_or_name(kernel)
+    if not isinstance(kernel, str):
+        return kernel
+    length_scale, parameters = named(kernel, gamma)
+    if kernel == "polynomial":
+        parameters = {"gamma": 1 / X.shape[1]} | parameters
+    elif kernel != "sobolev1" and length_scale is None:
+        length_scale = _core.median_heuristic(X)
+    return _core.make_kernel(kernel, length_scale, parameters)
 
 
 def is_scalar(kernel: Kernel) -> bool:

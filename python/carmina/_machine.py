@@ -14,13 +14,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from carmina import _core, _files, kernels
+from carmina import _core, _files, kernels, losses, sketches
+from carmina._kernels import named
 from carmina._validation import (
+    APPROXIMATIONS,
     SAMPLINGS,
+    SOLVERS,
     component_count,
     integer,
     kernel_or_name,
-    length_scale_of,
+    loss_or_name,
     memory_bytes,
     number,
     one_of,
@@ -36,14 +39,18 @@ class SolveReport:
     Attributes
     ----------
     solver : str
-        "direct", "cg", "lsmr", "idr", "sgd" or "adam".
+        "direct", "cg", "lsmr", "idr", "sgd" or "adam"; of losses other than the squared one "newton" or
+        "lbfgs".
     reason : str
         Why this one.
     converged : bool
     iterations : int
         1 for a direct solve; of "sgd" and "adam": passes over the rows.
     residual : float
-        Relative residual of the linear system; 0 where a factorisation gave the solution.
+        Relative residual of the linear system; 0 where a factorisation gave the solution. Of "newton" and
+        "lbfgs" the relative duality gap: no other model has an objective smaller by more.
+    objective : float or None
+        J at the solution, where the solver knows it.
     message : str
         What is remarkable about the fit; usually empty.
     seconds : dict of str to float
@@ -55,6 +62,7 @@ class SolveReport:
     converged: bool
     iterations: int
     residual: float
+    objective: float | None
     message: str
     seconds: dict[str, float]
 
@@ -65,9 +73,9 @@ class KernelMachineEstimator(BaseEstimator):
     def __init__(
         self,
         kernel: str | kernels.Kernel = "gaussian",
-        approximation: str = "fourier",
+        approximation: str | sketches.SketchDistribution = "fourier",
         n_components: int = 1000,
-        loss: str = "squared",
+        loss: str | losses.Loss = "squared",
         alpha: float = 1.0,
         gamma: float | str = "median",
         fit_intercept: bool = True,
@@ -172,25 +180,30 @@ class KernelMachineEstimator(BaseEstimator):
         return self._machine
 
     def _options(self) -> _core.FitOptions:
-        one_of("loss", self.loss, ["squared"])
         options = _core.FitOptions()
+        options.loss = loss_or_name(self.loss)
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
             options.kernel_name = kernel
-            length_scale = length_scale_of(self.gamma)
+            length_scale, options.kernel_parameters = named(kernel, self.gamma)
             if length_scale is not None:
                 options.length_scale = length_scale
         else:
             options.kernel = kernel
-        options.approximation = one_of("approximation", self.approximation, ["fourier", "exact"])
-        if options.approximation == "fourier":
-            options.n_components = component_count(self.n_components)
+        if isinstance(self.approximation, sketches.SketchDistribution):
+            options.sketch = self.approximation
+        else:
+            options.approximation = one_of("approximation", self.approximation, APPROXIMATIONS)
+            if options.approximation == "fourier":
+                options.n_components = component_count(self.n_components)
+            elif options.approximation != "exact":
+                options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         options.alpha = number("alpha", self.alpha)
         options.fit_intercept = bool(self.fit_intercept)
         options.scale_inputs = bool(self.scale_inputs)
         options.fill_missing = bool(self.fill_missing)
-        options.solver = one_of("solver", self.solver, ["auto", "direct", "cg", "lsmr", "idr", "sgd", "adam"])
+        options.solver = one_of("solver", self.solver, SOLVERS)
         options.max_iter = integer("max_iter", self.max_iter)
         options.tol = number("tol", self.tol)
         options.seed = seed_of(self.random_state)
@@ -199,7 +212,7 @@ class KernelMachineEstimator(BaseEstimator):
     def _warn(self) -> None:
         report = self.report_
         if not report.converged:
-            reached = f"after {report.iterations} iterations the relative residual is {report.residual:.2g}"
+            reached = f"after {report.iterations} iterations the residual is {report.residual:.2g}"
             message = report.message or f"{report.solver}: {reached}"
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         elif report.message:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from carmina import _core, theory
+from carmina import _core, losses, theory
 from carmina._machine import KernelMachineEstimator
 from carmina._validation import memory_bytes, thread_count
 
@@ -17,27 +17,34 @@ MOMENT_BYTES = 256e6
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
-    """Kernel machine with squared loss, for one or many outputs.
+    """Kernel machine for one or many outputs, with any loss.
 
-    Minimises Σ_i w_i ½‖f(x_i) + b − y_i‖² + (α/2)‖f‖² over f in the kernel's space, or in the span of Fourier
-    features, and over the intercept b.
+    Minimises Σ_i w_i ℓ(f(x_i) + b, y_i) + (α/2)‖f‖² over f in the kernel's space, in the span of Fourier
+    features or of a sketch, and over the intercept b. ℓ is ½‖f − y‖² unless another loss is asked for.
 
     Parameters
     ----------
     kernel : str or kernel, default="gaussian"
-        A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy" or "rational_quadratic"
-        (shape 1); or a value from `carmina.kernels`.
-    approximation : "fourier" or "exact", default="fourier"
-        Random Fourier features, or the kernel itself (memory grows with the square of the number of rows).
+        A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy", "rational_quadratic"
+        (shape 1), "polynomial" (degree 3, constant 1) or "sobolev1"; or a value from `carmina.kernels`. Those
+        that are not functions of x − z ("polynomial", "sobolev1", `Callable`) are not for "fourier".
+    approximation : "fourier", "exact", a sketch or its name, default="fourier"
+        Random Fourier features; the kernel itself (memory grows with the square of the number of rows); or a
+        sketch from `carmina.sketches`, by value or by name ("sub_sample", "sparse_rademacher", ...) with
+        `n_components`.
     n_components : int, default=1000
         Columns of the Fourier map, for each term of a sum kernel: a cosine and a sine for each frequency.
-        Even; 1 is taken as 2, with a warning.
-    loss : "squared", default="squared"
+        Even; 1 is taken as 2, with a warning. For a sketch given by name its size s.
+    loss : str or loss, default="squared"
+        A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
+        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target fits all of
+        them jointly: predictions then have a column for each level.
     alpha : float, default=1.0
         Strength of the penalty.
     gamma : "median" or float, default="median"
         γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
-        distance between rows.
+        distance between rows. "polynomial" takes γ itself, "median" standing for 1 / number of inputs, and
+        "sobolev1" none.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
     scale_inputs : bool, default=False
@@ -48,13 +55,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     sampling : "iid", "orthogonal" or "sobol", default="iid"
         How frequencies are drawn: independently; in blocks of mutually orthogonal ones, for all kernels but
         "laplacian"; or from shifted quasi-random points. The latter two often estimate better.
-    solver : "auto", "direct", "cg", "lsmr", "idr", "sgd" or "adam", default="auto"
-        A factorisation; conjugate gradients; and, of Fourier machines alone, two more Krylov methods and two
-        that work on batches of rows. "auto" takes "direct" or "cg"; `report_.reason` says why.
+    solver : "auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton" or "lbfgs", default="auto"
+        Of the squared loss: a factorisation; conjugate gradients; and, of Fourier machines alone, two more
+        Krylov methods and two that work on batches of rows. "auto" takes "direct" or "cg"; `report_.reason`
+        says why. Of other losses: "newton", which ends with a certified duality gap, and for smooth ones
+        "lbfgs".
     max_iter : int, default=1000
         Most iterations of all but "direct"; of "sgd" and "adam" passes over the rows.
     tol : float, default=1e-6
-        Relative residual at which iterations stop; "sgd" and "adam" stop at its square root.
+        Relative residual at which iterations stop; "sgd" and "adam" stop at its square root. Losses other
+        than the squared one: relative duality gap.
     random_state : int, generator or None, default=None
         An integer is the seed itself; None or a generator is asked for one.
     n_jobs : int or None, default=None
@@ -69,9 +79,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     kernel_ : kernel
         The kernel, its width resolved.
     coef_ : ndarray of shape (n_features,) or (n_features, rank)
-        Θ with f(x) = B Θᵀ φ(x): one row per cosine, then sine, of the frequencies (of all terms of a sum), or
-        per training row of positive weight for the exact machine. B is the root of A of a decomposable kernel
-        (`kernel_.root`), else the identity: what a frequency of another operator-valued kernel is multiplied
+        Θ with f(x) = B Θᵀ φ(x): one row per cosine, then sine, of the frequencies (of all terms of a sum),
+        per training row of positive weight for the exact machine, or per anchor row of a sketch. B is the root
+        of A of a decomposable kernel (`kernel_.root`), else the identity: what a frequency of another operator-valued kernel is multiplied
         with is part of its rows of Θ.
     intercept_ : float or ndarray of shape (p,)
         b; zero without an intercept.
@@ -216,10 +226,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     @property
     def intercept_(self) -> float | NDArray:
         intercept = super().intercept_
-        return intercept.item() if self._y_ndim == 1 else intercept
+        return intercept.item() if self._y_ndim == 1 and len(intercept) == 1 else intercept
 
     def _as_targets(self, columns: NDArray) -> NDArray:
-        return columns.ravel() if self._y_ndim == 1 else columns
+        return columns.ravel() if self._y_ndim == 1 and columns.shape[1] == 1 else columns
 
     @staticmethod
     def _moment_bytes(options: _core.FitOptions, y: NDArray) -> int:
@@ -233,8 +243,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
 
     def _check_moments(self) -> None:
         machine = self._machine
-        if machine.frequencies is None or machine.has_moments:
-            return
+        squared = machine.record["loss"] == losses.Squared()
+        if not squared or machine.frequencies is None or machine.has_moments:
+            return  # the library says what else it cannot do
         solver = machine.report["solver"]
         if solver != "direct":
             raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from carmina import _core, kernels
+from carmina import _core, kernels, losses, sketches
 
 
 def integer(name: str, value: Any) -> int:
@@ -33,6 +33,8 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
 
 
 SAMPLINGS = ["iid", "orthogonal", "sobol"]
+APPROXIMATIONS = ["fourier", "exact", *_core.sketch_names()]
+SOLVERS = ["auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"]
 
 
 def component_count(n_components: Any) -> int:
@@ -108,3 +110,21 @@ def kernel_value(kernel: Any) -> kernels.Kernel:
             f"kernel must be a value from carmina.kernels, whose width is known; found {kernel!r}"
         )
     return kernel
+
+
+def sketch_or_name(sketch: Any) -> sketches.SketchDistribution:
+    """The sketch, or the one of that name with its usual number of components."""
+    if isinstance(sketch, str):
+        return _core.make_sketch(sketch)
+    if isinstance(sketch, sketches.SketchDistribution):
+        return sketch
+    raise ValueError(f"sketch must be a sketch's name or a value from carmina.sketches, found {sketch!r}")
+
+
+def loss_or_name(loss: Any) -> losses.Loss:
+    """The loss, or the one of that name with its usual parameters."""
+    if isinstance(loss, str):
+        return _core.make_loss(loss)
+    if isinstance(loss, losses.Loss):
+        return loss
+    raise ValueError(f"loss must be a loss's name or a value from carmina.losses, found {loss!r}")

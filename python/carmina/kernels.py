@@ -4,10 +4,11 @@ A kernel is compared, hashed, copied and pickled by its parameters; its `repr` c
 rows it gives exact values: `k(X, Z)` is (n, m), or (n, m, p, p) when operator-valued.
 
 Scalar kernels say how alike two inputs are, and fit each output on its own: `Gaussian`, `Laplacian`,
-`Matern`, `Cauchy`, `RationalQuadratic`. Operator-valued ones also say how outputs go together: `Decomposable`
-by a matrix, `CurlFree` and `DivergenceFree` as components of a vector field. `k1 + k2` and `0.3 * k` are
-kernels again (`Sum`). `k.n_outputs` is 1 for scalar kernels, p for `Decomposable`, and None for `CurlFree`
-and `DivergenceFree`, which have as many outputs as there are inputs.
+`Matern`, `Cauchy`, `RationalQuadratic`; and, not being functions of x − z, for exact fits and sketches only:
+`Polynomial`, `Sobolev1` and any function as a `Callable`. Operator-valued ones also say how outputs go
+together: `Decomposable` by a matrix, `CurlFree` and `DivergenceFree` as components of a vector field.
+`k1 + k2` and `0.3 * k` are kernels again (`Sum`). `k.n_outputs` is 1 for scalar kernels, p for
+`Decomposable`, and None for `CurlFree` and `DivergenceFree`, which have as many outputs as there are inputs.
 
 >>> from carmina.kernels import CurlFree, Gaussian, Matern
 >>> Gaussian(0.5) == Gaussian.from_gamma(2.0)
@@ -19,6 +20,7 @@ Gaussian(length_scale=2.0) + 0.1 * Matern(length_scale=0.5, nu=2.5)
 """
 
 from carmina._core import (
+    Callable,
     Cauchy,
     CurlFree,
     Decomposable,
@@ -27,11 +29,14 @@ from carmina._core import (
     Kernel,
     Laplacian,
     Matern,
+    Polynomial,
     RationalQuadratic,
+    Sobolev1,
     Sum,
 )
 
 __all__ = [
+    "Callable",
     "Cauchy",
     "CurlFree",
     "Decomposable",
@@ -40,7 +45,9 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Matern",
+    "Polynomial",
     "RationalQuadratic",
+    "Sobolev1",
     "Sum",
 ]
 

@@ -9,6 +9,8 @@ namespace nb = nanobind;
 
 void bind_kernels(nb::module_& m);
 void bind_outputs(nb::module_& m);
+void bind_losses(nb::module_& m);
+void bind_sketches(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_machine(nb::module_& m);

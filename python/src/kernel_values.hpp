@@ -25,6 +25,7 @@ nb::object to_python(const ScalarKernel& kernel);
 nb::object unweighted(const Term& term);
 
 void bind_scalar_kernels(nb::module_& m);
+void bind_pairwise_kernels(nb::module_& m);
 void bind_operator_kernels(nb::module_& m);
 
 }  // namespace carmina::python

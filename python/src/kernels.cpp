@@ -2,12 +2,15 @@
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/operator_map.hpp>
 
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "kernel_values.hpp"
 #include "running.hpp"
+#include "value_manners.hpp"
 
 namespace carmina::python {
 namespace {
@@ -90,29 +93,6 @@ nb::object output_count(const Kernel& kernel) {
   return *fewer == *more ? nb::cast(*fewer) : nb::none();
 }
 
-std::string text_of(nb::handle self) {
-  std::string text = nb::cast<std::string>(self.type().attr("__name__")) + "(";
-  const char* separator = "";
-  for (const auto& [name, value] : nb::cast<nb::dict>(self.attr("_parameters"))) {
-    text += separator + nb::cast<std::string>(name) + "=" + nb::cast<std::string>(nb::repr(value));
-    separator = ", ";
-  }
-  return text + ")";
-}
-
-// repr that can be pasted back, ==, hash, copy and pickle, from the constructor's arguments: each class has a dict
-// of them, plain numbers, lists and kernels, as _parameters.
-void as_value(nb::class_<Kernel>& kernel) {
-  kernel.def("__repr__", &text_of)
-      .def(
-          "__eq__", [](const Kernel& self, const Kernel& other) { return self == other; }, nb::is_operator(),
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__", [](nb::handle self) { return nb::hash(nb::repr(self)); })
-      .def("__reduce__", [](nb::handle self) {
-        return nb::make_tuple(self.type(), nb::tuple(self.attr("_parameters").attr("values")()));
-      });
-}
-
 }  // namespace
 
 nb::object to_python(const Kernel& kernel) {
@@ -158,11 +138,18 @@ void bind_kernels(nb::module_& m) {
   // So that a NumPy number times a kernel is left to the kernel.
   kernel.attr("__array_ufunc__") = nb::none();
   bind_scalar_kernels(m);
+  bind_pairwise_kernels(m);
   bind_operator_kernels(m);
   m.def(
       "make_kernel",
-      [](const std::string& name, double length_scale) { return to_python(make_scalar_kernel(name, length_scale)); },
-      nb::arg("name"), nb::arg("length_scale"), nb::sig("def make_kernel(name: str, length_scale: float) -> Kernel"),
+      [](const std::string& name, std::optional<double> length_scale, const KernelParameters& parameters) {
+        std::optional<LengthScale> width;
+        if (length_scale) width = *length_scale;
+        return to_python(make_scalar_kernel(name, width, parameters));
+      },
+      nb::arg("name"), nb::arg("length_scale") = nb::none(), nb::arg("parameters") = KernelParameters(),
+      nb::sig("def make_kernel(name: str, length_scale: float | None = None, parameters: dict[str, float] = {}) -> "
+              "Kernel"),
       "The scalar kernel of that name.");
 }
 

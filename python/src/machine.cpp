@@ -1,14 +1,18 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
 #include <carmina/models/posterior.hpp>
+#include <cmath>
 #include <cstring>
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "kernel_values.hpp"
+#include "loss_values.hpp"
 #include "running.hpp"
+#include "sketch_values.hpp"
 
 namespace carmina::python {
 namespace {
@@ -151,6 +155,7 @@ nb::dict report(const Machine& self) {
   result["converged"] = report.status == SolveStatus::converged;
   result["iterations"] = report.iterations;
   result["residual"] = report.residual;
+  result["objective"] = std::isnan(report.objective) ? nb::none() : nb::object(nb::float_(report.objective));
   result["message"] = report.message;
   result["seconds"] = seconds;
   return result;
@@ -163,6 +168,10 @@ nb::dict record(const Machine& self) {
   result["approximation"] = record.approximation;
   result["n_components"] = record.n_components;
   result["sampling"] = sampling_name(record.sampling);
+  result["loss"] = to_python(record.loss);
+  result["sketch"] = record.approximation == "fourier" || record.approximation == "exact"
+                         ? nb::none()
+                         : to_python(sketches::make_sketch(record.approximation, record.n_components, record.sketch));
   result["alpha"] = record.alpha;
   result["fit_intercept"] = record.fit_intercept;
   result["scale_inputs"] = record.scale_inputs;
@@ -180,6 +189,7 @@ void bind_options(nb::module_& m) {
           "kernel", [](const FitOptions& o) { return o.kernel ? to_python(*o.kernel) : nb::none(); },
           [](FitOptions& o, const Kernel& kernel) { o.kernel = kernel; })
       .def_rw("kernel_name", &FitOptions::kernel_name)
+      .def_rw("kernel_parameters", &FitOptions::kernel_parameters)
       .def_prop_rw(
           "length_scale",
           [](const FitOptions& o) -> std::optional<std::vector<double>> {
@@ -195,6 +205,12 @@ void bind_options(nb::module_& m) {
           },
           "A of a decomposable kernel, when the scalar one is given by name.")
       .def_rw("approximation", &FitOptions::approximation)
+      .def_prop_rw(
+          "sketch", [](const FitOptions& o) { return o.sketch ? to_python(*o.sketch) : nb::none(); },
+          [](FitOptions& o, const SketchValue& value) { o.sketch = value.distribution; })
+      .def_prop_rw(
+          "loss", [](const FitOptions& o) { return to_python(o.loss); },
+          [](FitOptions& o, const LossValue& value) { o.loss = value.loss; })
       .def_rw("n_components", &FitOptions::n_components)
       .def_prop_rw(
           "sampling", [](const FitOptions& o) { return sampling_name(o.sampling); },
@@ -265,6 +281,7 @@ void bind_machine(nb::module_& m) {
           [](const Machine& self) { return self.visit([](const auto& m) { return m.record().moments != nullptr; }); })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);
+  m.def("sketch_names", &sketches::sketch_names);
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));
 }
 

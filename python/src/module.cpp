@@ -24,6 +24,8 @@ NB_MODULE(_core, m) {
   nanobind::register_exception_translator(translate);
   carmina::python::bind_kernels(m);
   carmina::python::bind_outputs(m);
+  carmina::python::bind_losses(m);
+  carmina::python::bind_sketches(m);
   carmina::python::bind_data(m);
   carmina::python::bind_features(m);
   carmina::python::bind_machine(m);

@@ -11,7 +11,7 @@ namespace {
 
 // Each block of d frequencies gets d orthonormal directions, uniform on the rotations, with the lengths of independent
 // draws: for a measure invariant under rotations every single frequency keeps its distribution.
-template <class K>
+template <Stationary K>
 void orthogonalize(const K& kernel, Matrix<double>& W, const Random& random) {
   require(K::radial, "sampling 'orthogonal' needs a kernel of |x - z|; the {} kernel is not", kernel.name);
   const Index d = W.cols();
@@ -56,9 +56,10 @@ std::string sampling_name(Sampling sampling) {
 
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,
                                   Sampling sampling) {
-  length_scale(kernel).check_dimension(kernel_name(kernel), d);
+  require_stationary(kernel);
+  check_dimension(kernel, d);
   Matrix<double> W(count, d);
-  std::visit(
+  visit_stationary(
       [&](const auto& k) {
         if (sampling == Sampling::sobol) {
           const Matrix<double> points = sobol_points(count, d + 1, random);

@@ -1,10 +1,11 @@
-// features/kernel_map.cpp -- squared distances by a matrix product, then the kernel's profile, over a tile.
+// features/kernel_map.cpp -- distances, then the kernel's profile, over a tile; or values of pairs of rows.
 #include <carmina/backends/blas.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace carmina {
 
@@ -13,20 +14,23 @@ KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform t
     : kernel_(std::move(kernel)), anchors_(std::move(anchors)), transform_(std::move(transform)) {
   const Index d = anchors_.cols();
   require(anchors_.rows() > 0 && d > 0, "KernelMap: anchors are empty ({} x {})", anchors_.rows(), d);
-  const LengthScale& width = length_scale(kernel_);
-  width.check_dimension(kernel_name(kernel_), d);
-  reciprocal_width_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / width[j]; });
-  scaled_.resize(anchors_.rows(), d);
-  transform_.apply(anchors_.data(), d, anchors_.rows(), d, scaled_.data());
-  // Distances do not move with the origin; taking it among the anchors keeps |x|^2 + |z|^2 - 2<x, z> from cancelling.
-  centre_ = scaled_.template cast<double>().colwise().mean();
-  scale_and_centre(scaled_.data(), anchors_.rows());
-  scaled_norms_.resize(anchors_.rows());
-  fill_norms(scaled_.data(), anchors_.rows(), scaled_norms_.data());
+  check_dimension(kernel_, d);
+  placed_.resize(anchors_.rows(), d);
+  transform_.apply(anchors_.data(), d, anchors_.rows(), d, placed_.data());
+  if (is_stationary(kernel_)) {
+    const LengthScale& width = length_scale(kernel_);
+    reciprocal_width_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / width[j]; });
+    // Distances do not move with the origin; taking it among the anchors keeps |x|^2 + |z|^2 - 2<x, z> from cancelling.
+    centre_ = placed_.template cast<double>().colwise().mean();
+  }
+  place(placed_.data(), anchors_.rows());
+  placed_norms_.resize(anchors_.rows());
+  fill_norms(placed_.data(), anchors_.rows(), placed_norms_.data());
 }
 
 template <Real T>
-void KernelMap<T>::scale_and_centre(T* x, Index rows) const {
+void KernelMap<T>::place(T* x, Index rows) const {
+  if (!is_stationary(kernel_)) return check_inputs(kernel_, x, rows * dim_in());
   for (Index i = 0; i < rows; ++i, x += dim_in()) {
     for (Index j = 0; j < dim_in(); ++j)
       x[j] = static_cast<T>((static_cast<double>(x[j]) - centre_[j]) * reciprocal_width_[j]);
@@ -42,7 +46,7 @@ template <Real T>
 typename KernelMap<T>::Prepared KernelMap<T>::prepare(const T* X, Index ldx, Index rows, T* scratch) const {
   T* norms = scratch + rows * dim_in();
   transform_.apply(X, ldx, rows, dim_in(), scratch);
-  scale_and_centre(scratch, rows);
+  place(scratch, rows);
   fill_norms(scratch, rows, norms);
   return {scratch, norms, rows};
 }
@@ -50,13 +54,17 @@ typename KernelMap<T>::Prepared KernelMap<T>::prepare(const T* X, Index ldx, Ind
 template <Real T>
 void KernelMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index, Index ldo) const {
   std::visit(
-      [&](const auto& k) {
-        if constexpr (std::remove_cvref_t<decltype(k)>::distance == Distance::squared) {
-          squared_distances(in, first, count, out, ldo);
+      [&]<class K>(const K& k) {
+        if constexpr (Pairwise<K>) {
+          k.values(in.x, in.rows, placed_.row(first).data(), count, dim_in(), out, ldo);
         } else {
-          manhattan_distances(in, first, count, out, ldo);
+          if constexpr (K::distance == Distance::squared) {
+            squared_distances(in, first, count, out, ldo);
+          } else {
+            manhattan_distances(in, first, count, out, ldo);
+          }
+          for (Index i = 0; i < in.rows; ++i) k.of_distances(out + i * ldo, count);
         }
-        for (Index i = 0; i < in.rows; ++i) k.of_distances(out + i * ldo, count);
       },
       kernel_);
 }
@@ -65,8 +73,8 @@ template <Real T>
 void KernelMap<T>::squared_distances(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
   // |x - z|^2 = |x|^2 + |z|^2 - 2<x, z>; rounding may leave it just below zero.
   backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(-2), in.x, dim_in(),
-                   scaled_.row(first).data(), dim_in(), T(0), out, ldo);
-  const T* anchor_norms = scaled_norms_.data() + first;
+                   placed_.row(first).data(), dim_in(), T(0), out, ldo);
+  const T* anchor_norms = placed_norms_.data() + first;
   for (Index i = 0; i < in.rows; ++i) {
     T* row = out + i * ldo;
     for (Index j = 0; j < count; ++j) row[j] = std::max(T(0), row[j] + in.norms[i] + anchor_norms[j]);
@@ -78,7 +86,7 @@ void KernelMap<T>::manhattan_distances(const Prepared& in, Index first, Index co
   const Index d = dim_in();
   for (Index i = 0; i < in.rows; ++i) {
     const Eigen::Map<const Vector<T>> x(in.x + i * d, d);
-    for (Index j = 0; j < count; ++j) out[i * ldo + j] = (x - scaled_.row(first + j).transpose()).template lpNorm<1>();
+    for (Index j = 0; j < count; ++j) out[i * ldo + j] = (x - placed_.row(first + j).transpose()).template lpNorm<1>();
   }
 }
 
@@ -94,5 +102,26 @@ Matrix<T> kernel_matrix(const ScalarKernel& kernel, ConstView<T> X, ConstView<T>
 }
 template Matrix<float> kernel_matrix(const ScalarKernel&, ConstView<float>, ConstView<float>, const Execution&);
 template Matrix<double> kernel_matrix(const ScalarKernel&, ConstView<double>, ConstView<double>, const Execution&);
+
+template <Real T>
+Vector<double> kernel_diagonal(const ScalarKernel& kernel, ConstView<T> X, const InputTransform& transform) {
+  if (is_stationary(kernel)) return Vector<double>::Ones(X.rows());
+  // Squares of a few rows: a function of the user's is called seldom.
+  constexpr Index rows_at_once = 32;
+  Vector<double> diagonal(X.rows());
+  std::vector<T> scratch;
+  for (Index first = 0; first < X.rows(); first += rows_at_once) {
+    const Index count = std::min(rows_at_once, X.rows() - first);
+    const KernelMap<T> map(kernel, X.middleRows(first, count), transform);
+    scratch.resize(static_cast<std::size_t>(map.prepared_size(count)));
+    const auto in = map.prepare(map.anchors().data(), X.cols(), count, scratch.data());
+    Matrix<T> K(count, count);
+    map.tile(in, 0, count, K.data(), count, count);
+    diagonal.segment(first, count) = K.diagonal().template cast<double>();
+  }
+  return diagonal;
+}
+template Vector<double> kernel_diagonal(const ScalarKernel&, ConstView<float>, const InputTransform&);
+template Vector<double> kernel_diagonal(const ScalarKernel&, ConstView<double>, const InputTransform&);
 
 }  // namespace carmina

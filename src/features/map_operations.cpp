@@ -3,6 +3,7 @@
 #include <carmina/backends/vector_math.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/sketched_map.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -207,6 +208,8 @@ CARMINA_INSTANTIATE(FourierMap<float>)
 CARMINA_INSTANTIATE(FourierMap<double>)
 CARMINA_INSTANTIATE(KernelMap<float>)
 CARMINA_INSTANTIATE(KernelMap<double>)
+CARMINA_INSTANTIATE(SketchedMap<float>)
+CARMINA_INSTANTIATE(SketchedMap<double>)
 #undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

@@ -1,6 +1,7 @@
 // features/operator_map.cpp -- a row against a run of anchors: distances and slopes first, then what each term makes of
 // them.
 #include <carmina/core/error.hpp>
+#include <carmina/features/kernel_map.hpp>
 #include <carmina/features/operator_map.hpp>
 
 #include <algorithm>
@@ -18,9 +19,12 @@ struct PairRun {
 class TermEvaluator {
  public:
   TermEvaluator(const Term& term, Index d, Index p) : term_(term), d_(d), p_(p) {
-    const LengthScale& width = length_scale(term.scalar);
-    inverse_square_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / (width[j] * width[j]); });
-    inverse_ = inverse_square_.cwiseSqrt();
+    stationary_ = is_stationary(term.scalar);
+    if (stationary_) {
+      const LengthScale& width = length_scale(term.scalar);
+      inverse_square_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / (width[j] * width[j]); });
+      inverse_ = inverse_square_.cwiseSqrt();
+    }
     if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
       differential_ = true;
       curl_ = *kind == Differential::curl_free;
@@ -28,8 +32,20 @@ class TermEvaluator {
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A_ = matrix->A();
   }
 
-  void run(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
+  bool stationary() const { return stationary_; }
+
+  // Values (rows, count) of a kernel that is not stationary, for several rows at once.
+  void values(const double* x, Index rows, const Matrix<double>& Z, Index begin, Index count, double* out) const {
+    check_inputs(term_.scalar, x, rows * d_);
     std::visit(
+        [&]<class K>(const K& k) {
+          if constexpr (Pairwise<K>) k.values(x, rows, Z.row(begin).data(), count, d_, out, count);
+        },
+        term_.scalar);
+  }
+
+  void run(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
+    visit_stationary(
         [&](const auto& k) {
           constexpr bool squared = std::remove_cvref_t<decltype(k)>::distance == Distance::squared;
           pairs.value.resize(static_cast<std::size_t>(count));
@@ -111,7 +127,7 @@ class TermEvaluator {
   const Term& term_;
   Index d_, p_;
   Vector<double> inverse_, inverse_square_;
-  bool differential_ = false, curl_ = false;
+  bool stationary_ = true, differential_ = false, curl_ = false;
   Matrix<double> A_;
 };
 
@@ -130,7 +146,8 @@ Matrix<double> transformed(const InputTransform& transform, ConstView<T> X) {
   return out.template cast<double>();
 }
 
-// visit(row, evaluator, pairs, begin, count) for every row, term and run of the anchors [0, limit(row)).
+// visit(row, evaluator, pairs, begin, count) for every row, term and run of the anchors [0, limit(row)); the limit does
+// not fall from one row to the next.
 template <class Limit, class Visit>
 void for_runs(const Matrix<double>& X, const Matrix<double>& Z, const std::vector<TermEvaluator>& terms,
               const Execution& execution, Limit limit, Visit visit) {
@@ -138,11 +155,24 @@ void for_runs(const Matrix<double>& X, const Matrix<double>& Z, const std::vecto
   parallel_for(tasks, execution.thread_count(), [&](Index task, int worker) {
     execution.poll(worker);
     PairRun pairs;
-    for (Index i = task * rows_per_task; i < std::min(X.rows(), (task + 1) * rows_per_task); ++i) {
-      for (const TermEvaluator& term : terms) {
-        for (Index begin = 0; begin < limit(i); begin += run_length) {
+    std::vector<double> values;
+    const Index first = task * rows_per_task, last = std::min(X.rows(), first + rows_per_task);
+    for (const TermEvaluator& term : terms) {
+      for (Index begin = 0; begin < limit(last - 1); begin += run_length) {
+        const Index most = std::min(run_length, limit(last - 1) - begin);
+        if (!term.stationary()) {
+          values.resize(static_cast<std::size_t>(rows_per_task * most));
+          term.values(X.row(first).data(), last - first, Z, begin, most, values.data());
+        }
+        for (Index i = first; i < last; ++i) {
           const Index count = std::min(run_length, limit(i) - begin);
-          term.run(X.row(i).data(), Z, begin, count, pairs);
+          if (count <= 0) continue;
+          if (term.stationary()) {
+            term.run(X.row(i).data(), Z, begin, count, pairs);
+          } else {
+            const double* const row = values.data() + (i - first) * most;
+            pairs.value.assign(row, row + count);
+          }
           visit(i, term, pairs, begin, count);
         }
       }
@@ -159,6 +189,7 @@ OperatorMap<T>::OperatorMap(Kernel kernel, Matrix<T> anchors, Index dim_out, Inp
           anchors_.cols());
   kernel_.check_dimensions(anchors_.cols(), dim_out);
   points_ = transformed<T>(transform_, anchors_);
+  for (const Term& term : kernel_.terms()) check_inputs(term.scalar, points_.data(), points_.size());
 }
 
 template <Real T>
@@ -195,6 +226,22 @@ Matrix<double> OperatorMap<T>::gram(const Execution& execution) const {
         }
       });
   return K;
+}
+
+template <Real T>
+Vector<double> OperatorMap<T>::diagonal() const {
+  const Index n = points_.rows(), p = dim_out_;
+  Matrix<double> out = Matrix<double>::Zero(n, p);
+  for (const Term& term : kernel_.terms()) {
+    const TermEvaluator evaluator(term, dim_in(), p);
+    const Vector<double> values = kernel_diagonal<double>(term.scalar, points_);
+    PairRun pairs{{1.0}, {}, {}};
+    if (evaluator.stationary()) evaluator.run(points_.row(0).data(), points_, 0, 1, pairs);
+    Matrix<double> block = Matrix<double>::Zero(p, p);  // for k(x, x) = 1
+    evaluator.add_block(points_.row(0).data(), points_.row(0).data(), pairs, 0, block.data());
+    out += values * block.diagonal().transpose();
+  }
+  return Eigen::Map<const Vector<double>>(out.data(), n * p);
 }
 
 template <Real T>

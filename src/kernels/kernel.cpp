@@ -19,7 +19,8 @@ Kernel::Kernel(std::vector<Term> terms) : terms_(std::move(terms)) {
     require(term.weight > 0 && std::isfinite(term.weight), "kernel: a multiple must be positive and finite, found {}",
             term.weight);
     if (std::holds_alternative<Differential>(term.coupling)) {
-      require(roughness(term.scalar) == nullptr, "curl-free and divergence-free kernels need two derivatives: {}",
+      require(roughness(term.scalar) == nullptr,
+              "curl-free and divergence-free kernels need two derivatives in x - z: {}",
               roughness(term.scalar) ? roughness(term.scalar) : "");
     }
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
@@ -49,7 +50,7 @@ std::optional<Index> Kernel::n_outputs(Index dim_in) const {
 
 void Kernel::check_dimensions(Index dim_in, Index dim_out) const {
   for (const Term& term : terms_) {
-    length_scale(term.scalar).check_dimension(kernel_name(term.scalar), dim_in);
+    check_dimension(term.scalar, dim_in);
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       require(matrix->A().rows() == dim_out, "fit: the output matrix A is {} x {}, Y has {} columns",
               matrix->A().rows(), matrix->A().cols(), dim_out);

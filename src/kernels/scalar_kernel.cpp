@@ -9,6 +9,9 @@ namespace {
 
 KernelParameters parameters_of(const Matern& k) { return {{"nu", k.nu}}; }
 KernelParameters parameters_of(const RationalQuadratic& k) { return {{"shape", k.shape}}; }
+KernelParameters parameters_of(const Polynomial& k) {
+  return {{"degree", k.degree}, {"gamma", k.gamma}, {"coef0", k.coef0}};
+}
 template <class K>
 KernelParameters parameters_of(const K&) {
   return {};
@@ -18,27 +21,53 @@ Matern with_parameters(const Matern& k, const KernelParameters& p) { return Mate
 RationalQuadratic with_parameters(const RationalQuadratic& k, const KernelParameters& p) {
   return RationalQuadratic(k.length_scale, p.at("shape"));
 }
+Polynomial with_parameters(const Polynomial&, const KernelParameters& p) {
+  return Polynomial(p.at("degree"), p.at("gamma"), p.at("coef0"));
+}
 template <class K>
 K with_parameters(const K& k, const KernelParameters&) {
   return k;
 }
 
+template <class K>
+constexpr bool has_a_name = !std::same_as<K, Callable>;
+
+template <class K>
+K plain_kernel(const std::optional<LengthScale>& width) {
+  if constexpr (Stationary<K>) {
+    return K(width.value_or(1.0));
+  } else {
+    require(!width, "the {} kernel has no length scale", K::name);
+    return K();
+  }
+}
+
+template <class K>
+K with_given(const std::optional<LengthScale>& width, const KernelParameters& given) {
+  const K plain = plain_kernel<K>(width);
+  KernelParameters parameters = parameters_of(plain);
+  for (const auto& [key, value] : given) {
+    require(parameters.contains(key), "the {} kernel has no parameter '{}'", K::name, key);
+    parameters[key] = value;
+  }
+  return with_parameters(plain, parameters);
+}
+
 template <std::size_t I = 0>
-ScalarKernel by_name(const std::string& name, const LengthScale& width, const KernelParameters& given) {
+ScalarKernel by_name(const std::string& name, const std::optional<LengthScale>& width, const KernelParameters& given) {
   if constexpr (I < std::variant_size_v<ScalarKernel>) {
     using K = std::variant_alternative_t<I, ScalarKernel>;
-    if (name != K::name) return by_name<I + 1>(name, width, given);
-    const K plain(width);
-    KernelParameters parameters = parameters_of(plain);
-    for (const auto& [key, value] : given) {
-      require(parameters.contains(key), "the {} kernel has no parameter '{}'", name, key);
-      parameters[key] = value;
+    if constexpr (has_a_name<K>) {
+      if (name == K::name) return with_given<K>(width, given);
     }
-    return with_parameters(plain, parameters);
+    return by_name<I + 1>(name, width, given);
   } else {
     std::string known;
+    const auto add = [&]<class K>(const K*) {
+      if (has_a_name<K>) known += (known.empty() ? "" : ", ") + std::string(K::name);
+    };
     [&]<std::size_t... J>(std::index_sequence<J...>) {
-      ((known += (J ? ", " : "") + std::string(std::variant_alternative_t<J, ScalarKernel>::name)), ...);
+      (add(static_cast<std::variant_alternative_t<J, ScalarKernel>*>(nullptr)), ...);
     }(std::make_index_sequence<std::variant_size_v<ScalarKernel>>());
     fail("there is no kernel named '{}'; known: {}", name, known);
   }
@@ -46,7 +75,8 @@ ScalarKernel by_name(const std::string& name, const LengthScale& width, const Ke
 
 }  // namespace
 
-ScalarKernel make_scalar_kernel(const std::string& name, const LengthScale& width, const KernelParameters& parameters) {
+ScalarKernel make_scalar_kernel(const std::string& name, const std::optional<LengthScale>& width,
+                                const KernelParameters& parameters) {
   return by_name(name, width, parameters);
 }
 
@@ -54,16 +84,35 @@ std::string kernel_name(const ScalarKernel& kernel) {
   return std::visit([](const auto& k) { return std::string(k.name); }, kernel);
 }
 
-const LengthScale& length_scale(const ScalarKernel& kernel) {
-  return std::visit([](const auto& k) -> const LengthScale& { return k.length_scale; }, kernel);
-}
-
 KernelParameters kernel_parameters(const ScalarKernel& kernel) {
   return std::visit([](const auto& k) { return parameters_of(k); }, kernel);
 }
 
+bool is_stationary(const ScalarKernel& kernel) {
+  return std::visit([]<class K>(const K&) { return Stationary<K>; }, kernel);
+}
+
+void require_stationary(const ScalarKernel& kernel) {
+  if (is_stationary(kernel)) return;
+  fail("the {} kernel is not a function of x - z, so it has no spectral measure; use approximation='exact' or a sketch",
+       kernel_name(kernel));
+}
+
+const LengthScale& length_scale(const ScalarKernel& kernel) {
+  return visit_stationary([](const auto& k) -> const LengthScale& { return k.length_scale; }, kernel);
+}
+
+std::vector<double> length_scale_values(const ScalarKernel& kernel) {
+  return is_stationary(kernel) ? length_scale(kernel).values() : std::vector<double>{};
+}
+
+void check_dimension(const ScalarKernel& kernel, Index d) {
+  if (is_stationary(kernel)) length_scale(kernel).check_dimension(kernel_name(kernel), d);
+}
+
 const char* roughness(const ScalarKernel& kernel) {
-  return std::visit([](const auto& k) { return k.roughness(); }, kernel);
+  return is_stationary(kernel) ? visit_stationary([](const auto& k) { return k.roughness(); }, kernel)
+                               : "the kernel is not a function of x - z";
 }
 
 }  // namespace carmina

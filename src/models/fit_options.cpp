@@ -3,20 +3,49 @@
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/models/fit_options.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace carmina {
 
+std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
+  if (sketch) return sketch;
+  if (approximation == "fourier" || approximation == "exact") return std::nullopt;
+  const std::vector<std::string> names = sketches::sketch_names();
+  if (std::find(names.begin(), names.end(), approximation) == names.end()) {
+    std::string list;
+    for (const std::string& name : names) list += fmt::format(", '{}'", name);
+    fail("approximation must be one of 'fourier', 'exact'{}, found '{}'", list, approximation);
+  }
+  return sketches::make_sketch(approximation, n_components);
+}
+
 void FitOptions::check() const {
-  require(approximation == "fourier" || approximation == "exact",
-          "approximation must be 'fourier' or 'exact', found '{}'", approximation);
-  const bool common = solver == "auto" || solver == "direct" || solver == "cg";
-  require(common || solver == "lsmr" || solver == "idr" || solver == "sgd" || solver == "adam",
-          "solver must be 'auto', 'direct', 'cg', 'lsmr', 'idr', 'sgd' or 'adam', found '{}'", solver);
-  require(common || approximation == "fourier",
-          "solver '{}' is for approximation 'fourier'; an exact machine takes 'auto', 'direct' or 'cg'", solver);
+  const bool sketched = chosen_sketch().has_value(), squared = std::holds_alternative<Squared>(loss);
+  const auto among = [this](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), solver) != names.end();
+  };
+  require(among({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"}),
+          "solver must be 'auto', 'direct', 'cg', 'lsmr', 'idr', 'sgd', 'adam', 'newton' or 'lbfgs', found '{}'",
+          solver);
+  if (!squared) {
+    require(among({"auto", "newton", "lbfgs"}),
+            "solver '{}' is for the squared loss; loss '{}' takes 'auto', 'newton' or 'lbfgs'", solver,
+            loss_name(loss));
+    require(solver != "lbfgs" || smooth(loss), "solver 'lbfgs' is for smooth losses; loss '{}' takes 'newton'",
+            loss_name(loss));
+    require(alpha > 0, "alpha must be positive for loss '{}', found {}", loss_name(loss), alpha);
+  } else if (sketched) {
+    require(among({"auto", "direct"}), "solver '{}' is not for a sketch with the squared loss, which takes 'direct'",
+            solver);
+  } else if (approximation == "exact") {
+    require(among({"auto", "direct", "cg"}),
+            "solver '{}' is for approximation 'fourier'; an exact machine takes 'auto', 'direct' or 'cg'", solver);
+  } else {
+    require(!among({"newton", "lbfgs"}), "solver '{}' is for losses other than the squared one", solver);
+  }
   require(alpha >= 0 && std::isfinite(alpha), "alpha must be finite and not negative, found {}", alpha);
-  if (approximation == "fourier") frequency_count(n_components);
+  if (!sketched && approximation == "fourier") frequency_count(n_components);
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);
   require(tol > 0 && std::isfinite(tol), "tol must be positive, found {}", tol);
 }

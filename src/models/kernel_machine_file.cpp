@@ -17,9 +17,11 @@ constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "flo
 Json to_json(const Kernel& kernel, ModelFile& file) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
+    require(!std::holds_alternative<Callable>(term.scalar),
+            "a model whose kernel is a function cannot be saved: files hold numbers, never code");
     Json json = {{"weight", term.weight},
                  {"name", kernel_name(term.scalar)},
-                 {"length_scale", length_scale(term.scalar).values()},
+                 {"length_scale", length_scale_values(term.scalar)},
                  {"parameters", kernel_parameters(term.scalar)},
                  {"coupling", "none"}};
     if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
@@ -37,9 +39,12 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
   std::vector<Term> terms;
   for (const Json& term : json) {
     const auto coupling = term.at("coupling").get<std::string>();
-    ScalarKernel scalar =
-        make_scalar_kernel(term.at("name").get<std::string>(), term.at("length_scale").get<std::vector<double>>(),
-                           term.at("parameters").get<KernelParameters>());
+    const auto widths = term.at("length_scale").get<std::vector<double>>();
+    ScalarKernel scalar = make_scalar_kernel(term.at("name").get<std::string>(),
+                                             widths.empty() ? std::nullopt : std::optional<LengthScale>(widths),
+                                             term.at("parameters").get<KernelParameters>());
+    require(is_stationary(scalar) != widths.empty(), "the {} kernel has {} length scales", kernel_name(scalar),
+            widths.size());
     const auto weight = term.at("weight").get<double>();
     if (coupling == "none") {
       terms.push_back({weight, std::move(scalar), Uncoupled{}});
@@ -61,6 +66,8 @@ Json to_json(const FitRecord& record) {
   return {{"approximation", record.approximation},
           {"n_components", record.n_components},
           {"sampling", sampling_name(record.sampling)},
+          {"sketch", record.sketch},
+          {"loss", {{"name", loss_name(record.loss)}, {"parameters", loss_parameters(record.loss)}}},
           {"alpha", record.alpha},
           {"fit_intercept", record.fit_intercept},
           {"scale_inputs", record.scale_inputs},
@@ -75,6 +82,7 @@ Json to_json(const FitRecord& record) {
             {"converged", record.report.status == SolveStatus::converged},
             {"iterations", record.report.iterations},
             {"residual", record.report.residual},
+            {"objective", record.report.objective},
             {"message", record.report.message},
             {"seconds", seconds}}}};
 }
@@ -84,6 +92,11 @@ FitRecord record_from(const Json& json) {
   json.at("approximation").get_to(record.approximation);
   json.at("n_components").get_to(record.n_components);
   record.sampling = parse_sampling(json.value("sampling", std::string("iid")));
+  record.sketch = json.value("sketch", sketches::Parameters());
+  if (json.contains("loss")) {
+    const Json& loss = json.at("loss");
+    record.loss = make_loss(loss.at("name").get<std::string>(), loss.at("parameters").get<LossParameters>());
+  }
   json.at("alpha").get_to(record.alpha);
   json.at("fit_intercept").get_to(record.fit_intercept);
   json.at("scale_inputs").get_to(record.scale_inputs);
@@ -98,6 +111,10 @@ FitRecord record_from(const Json& json) {
   record.report.status = report.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
   report.at("iterations").get_to(record.report.iterations);
   report.at("residual").get_to(record.report.residual);
+  // A number that is not finite is null in JSON.
+  if (const auto found = report.find("objective"); found != report.end() && found->is_number()) {
+    record.report.objective = found->get<double>();
+  }
   report.at("message").get_to(record.report.message);
   report.at("seconds").get_to(record.report.seconds);
   return record;

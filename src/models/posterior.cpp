@@ -76,6 +76,11 @@ struct Posterior<T>::State {
   State(const KernelMachine<T>& machine, const Execution& execution)
       : p(machine.dim_out()), alpha(machine.record().alpha), intercept_variance(flat_variance(machine)) {
     require(alpha > 0, "variance: alpha must be positive, it is the noise's variance");
+    const FitRecord& record = machine.record();
+    require(std::holds_alternative<Squared>(record.loss), "variance: it is known for the squared loss, found '{}'",
+            loss_name(record.loss));
+    require(record.approximation == "fourier" || record.approximation == "exact",
+            "variance: it is known for Fourier and exact machines, found a sketch ('{}')", record.approximation);
     std::visit([&](const auto& map) { build(machine, map, execution); }, machine.map());
   }
 
@@ -173,11 +178,12 @@ struct Posterior<T>::State {
       Matrix<T> k(X.rows(), n);
       evaluate(map, X, View<T>(k), run);
       const Matrix<double> kt = k.template cast<double>().transpose();
+      const Vector<double> own = kernel_diagonal<T>(map.kernel(), X, map.transform());  // k(x, x)
       Matrix<double> by_delta(X.rows(), static_cast<Index>(factors.size()));
       for (std::size_t i = 0; i < factors.size(); ++i) {
         const double delta = directions.deltas[i];
-        const Matrix<double> Z = solved(factors[i], delta * kt, run);  // k(x, x) = 1
-        Vector<double> variance = (delta - Z.colwise().squaredNorm().array()).transpose();
+        const Matrix<double> Z = solved(factors[i], delta * kt, run);
+        Vector<double> variance = delta * own - Z.colwise().squaredNorm().transpose();
         if (intercept) {
           const Vector<double> gap = (1 - (ones[i].transpose() * Z).array()).transpose();
           variance += gap.cwiseAbs2() / ones[i].squaredNorm();

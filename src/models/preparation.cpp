@@ -25,13 +25,17 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
 
 Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transform, const FitOptions& options) {
   if (options.kernel) return *options.kernel;
-  LengthScale width = options.length_scale.value_or(LengthScale(1.0));
-  if (!options.length_scale) {
+  KernelParameters parameters = options.kernel_parameters;
+  if (options.kernel_name == Polynomial::name && !parameters.contains("gamma")) {
+    parameters["gamma"] = 1 / static_cast<double>(summary.input_mean.size());
+  }
+  std::optional<LengthScale> width = options.length_scale;
+  if (!width && is_stationary(make_scalar_kernel(options.kernel_name, std::nullopt, parameters))) {
     Matrix<double> sample(summary.sample.rows(), summary.sample.cols());
     transform.apply(summary.sample.data(), sample.cols(), sample.rows(), sample.cols(), sample.data());
     width = median_distance(sample, summary.sample_weights, options.execution);
   }
-  const ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width, options.kernel_parameters);
+  const ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width, parameters);
   switch (options.coupling) {
     case OutputCoupling::none:
       return Kernel(Term{1, scalar, Uncoupled{}});

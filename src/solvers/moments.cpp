@@ -1,5 +1,6 @@
 // solvers/moments.cpp -- the streamed Gram matrix: rows of features in a buffer, then products of column tiles.
 #include <carmina/backends/blas.hpp>
+#include <carmina/features/sketched_map.hpp>
 #include <carmina/solvers/moments.hpp>
 
 #include <algorithm>
@@ -120,5 +121,7 @@ void MomentsBuilder<M>::add_products(Index rows) {
 
 template class MomentsBuilder<FourierMap<float>>;
 template class MomentsBuilder<FourierMap<double>>;
+template class MomentsBuilder<SketchedMap<float>>;
+template class MomentsBuilder<SketchedMap<double>>;
 
 }  // namespace carmina

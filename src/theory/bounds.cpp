@@ -29,7 +29,7 @@ double term_slope(const Term& term, Index dim_in) {
   }
   if (roughness(term.scalar) != nullptr) return infinity;
   const LengthScale& width = length_scale(term.scalar);
-  const double curvature = -std::visit([](const auto& k) { return k.slopes(0).first; }, term.scalar);
+  const double curvature = -visit_stationary([](const auto& k) { return k.slopes(0).first; }, term.scalar);
   double sum = 0;
   for (Index j = 0; j < dim_in; ++j) sum += curvature / (width[j] * width[j]);
   return constant_norm(term) * std::sqrt(sum);

@@ -10,6 +10,7 @@ namespace carmina::theory {
 Index outputs_of(const Kernel& kernel, Index dim_in) {
   require(dim_in > 0, "theory: inputs need at least one column, found {}", dim_in);
   const Index p = kernel.n_outputs(dim_in).value_or(1);
+  for (const Term& term : kernel.terms()) require_stationary(term.scalar);
   kernel.check_dimensions(dim_in, p);
   return p;
 }
@@ -27,7 +28,7 @@ double constant_norm(const Term& term) {
 namespace {
 
 double of_distance(const ScalarKernel& kernel, double distance, bool squared_already) {
-  return std::visit(
+  return visit_stationary(
       [&](const auto& k) {
         constexpr bool squared = std::remove_cvref_t<decltype(k)>::distance == Distance::squared;
         double value = squared && !squared_already ? distance * distance : distance;
@@ -38,8 +39,8 @@ double of_distance(const ScalarKernel& kernel, double distance, bool squared_alr
 }
 
 bool takes_squares(const ScalarKernel& kernel) {
-  return std::visit([](const auto& k) { return std::remove_cvref_t<decltype(k)>::distance == Distance::squared; },
-                    kernel);
+  return visit_stationary([](const auto& k) { return std::remove_cvref_t<decltype(k)>::distance == Distance::squared; },
+                          kernel);
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ inline bool is_curl_free(const Term& term) {
 }
 inline bool is_differential(const Term& term) { return std::holds_alternative<Differential>(term.coupling); }
 
-// p of the kernel; 1 for an uncoupled one, whose error is a scalar times the identity. Checks dimensions.
+// p of the kernel; 1 for an uncoupled one, whose error is a scalar times the identity. Checks dimensions, and
+// that the kernel has a spectral measure.
 Index outputs_of(const Kernel& kernel, Index dim_in);
 // weight A of a term that is not differential, (p, p), and its largest eigenvalue.
 Matrix<double> constant_matrix(const Term& term, Index dim_out);

@@ -121,8 +121,12 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--max-iter", "0"}, "max_iter");
   expect_fit({"--tol", "0"}, "tol");
   expect_fit({"--kernel", "triangle"}, "triangle");
-  expect_fit({"--loss", "huber"}, "--loss: 'huber'");
-  expect_fit({"--approximation", "guess"}, "--approximation: 'guess'");
+  expect_fit({"--loss", "cubic"}, "'cubic'");
+  expect_fit({"--loss", "huber", "--epsilon", "1"}, "epsilon");
+  expect_fit({"--loss", "pinball", "--levels", "0.1,2"}, "levels must be between 0 and 1");
+  expect_fit({"--approximation", "nystrom"}, "'sub_sample'");
+  expect_fit({"--density", "0.1"}, "--density is for sketches");
+  expect_fit({"--approximation", "guess"}, "found 'guess'");
   expect_fit({"--solver", "magic"}, "--solver: 'magic'");
   expect_fit({"--solver", "adam", "--approximation", "exact"}, "solver 'adam' is for approximation 'fourier'");
   expect_fit({"--sampling", "halton"}, "--sampling: 'halton'");

@@ -59,6 +59,30 @@ TEST_F(Kernels, WithTheirParameters) {
   EXPECT_EQ(about["kernel"][0]["parameters"], (Json{{"shape", 0.7}}));
 }
 
+TEST_F(Kernels, ThatAreNotFunctionsOfADifference) {
+  options_.approximation = "exact";
+  options_.kernel_name = "polynomial";
+  EXPECT_THAT(fit({"--kernel", "polynomial", "--approximation", "exact"}),
+              HasSubstr("; polynomial (coef0 1, degree 3, gamma 0.5) kernel, exact"));
+  EXPECT_THAT(run_well({"info", model_}), HasSubstr("kernel         polynomial (coef0 1, degree 3, gamma 0.5)\n"));
+  options_.kernel_parameters = {{"degree", 2}, {"gamma", 0.3}, {"coef0", 0.7}};
+  fit({"--kernel", "polynomial", "--degree", "2", "--gamma", "0.3", "--coef0", "0.7", "--approximation", "exact"});
+  const Json about = Json::parse(run_well({"info", model_, "--json"}));
+  EXPECT_EQ(about["kernel"][0]["parameters"], (Json{{"degree", 2.0}, {"gamma", 0.3}, {"coef0", 0.7}}));
+  EXPECT_EQ(about["kernel"][0]["length_scale"], Json::array());
+
+  const auto says = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"fit", table_, "--targets", "2", "--model", model_, "--kernel"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_badly(words);
+  };
+  EXPECT_THAT(says({"polynomial"}), HasSubstr("has no spectral measure; use approximation='exact' or a sketch"));
+  EXPECT_THAT(says({"polynomial", "--length-scale", "2"}), HasSubstr("the polynomial kernel has no length scale"));
+  EXPECT_THAT(says({"polynomial", "--nu", "2"}), HasSubstr("has no parameter 'nu'"));
+  EXPECT_THAT(says({"polynomial", "--operator", "curl-free"}), HasSubstr("not a function of x - z"));
+  EXPECT_THAT(says({"sobolev1", "--approximation", "exact"}), HasSubstr("inputs must be at least 0"));
+}
+
 TEST_F(Kernels, OfVectorFields) {
   for (const std::string kind : {"curl-free", "divergence-free"}) {
     options_.coupling = kind == "curl-free" ? OutputCoupling::curl_free : OutputCoupling::divergence_free;

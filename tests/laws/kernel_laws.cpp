@@ -1,7 +1,9 @@
-// tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy; a new kernel joins by one line in AllKernels.
+// tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy, and what stationary ones must beside; a new
+// kernel joins by one line in AllKernels, a stationary one also in StationaryKernels.
 #include <gtest/gtest.h>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/operator_map.hpp>
 #include <carmina/kernels/kernel.hpp>
 
 #include <Eigen/Eigenvalues>
@@ -14,22 +16,113 @@ namespace {
 using testing::max_difference;
 using testing::random_matrix;
 
+// A kernel of each type, and rows that it is for.
+template <class K>
+K some_kernel() {
+  return K(0.8);
+}
+template <>
+Polynomial some_kernel() {
+  return Polynomial(4, 0.3, 0.7);
+}
+template <>
+Sobolev1 some_kernel() {
+  return {};
+}
+// 1 + <x, z>^2, in loops.
+template <>
+Callable some_kernel() {
+  return Callable([](ConstView<double> X, ConstView<double> Z, View<double> out) {
+    for (Index i = 0; i < X.rows(); ++i) {
+      for (Index j = 0; j < Z.rows(); ++j) out(i, j) = 1 + std::pow(X.row(i).dot(Z.row(j)), 2);
+    }
+  });
+}
+template <class K, Real T = double>
+Matrix<T> some_rows(Index n, Index d, std::uint64_t seed) {
+  const Matrix<T> X = random_matrix<T>(n, d, seed);
+  return std::same_as<K, Sobolev1> ? Matrix<T>(X.cwiseAbs()) : X;
+}
+
 template <class K>
 class KernelLaws : public ::testing::Test {};
-using AllKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic>;
+using AllKernels =
+    ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1, Callable>;
 TYPED_TEST_SUITE(KernelLaws, AllKernels);
 
-TYPED_TEST(KernelLaws, IsSymmetricPositiveAndOneAtZero) {
+TYPED_TEST(KernelLaws, IsSymmetricAndPositive) {
   for (const Index d : {1, 2, 7}) {
-    const Matrix<double> X = random_matrix(40, d, static_cast<std::uint64_t>(d));
-    const Matrix<double> K = kernel_matrix<double>(TypeParam(0.8), X, X);
-    EXPECT_LT(max_difference(K, K.transpose()), 1e-14);
-    EXPECT_LT((K.diagonal().array() - 1).abs().maxCoeff(), 1e-13);
-    EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(K).eigenvalues().minCoeff(), -1e-12);
+    const Matrix<double> X = some_rows<TypeParam>(40, d, static_cast<std::uint64_t>(d));
+    const Matrix<double> K = kernel_matrix<double>(some_kernel<TypeParam>(), X, X);
+    const double scale = K.cwiseAbs().maxCoeff();
+    EXPECT_LT(max_difference(K, K.transpose()), 1e-14 * scale);
+    EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(K).eigenvalues().minCoeff(), -1e-12 * scale);
+    EXPECT_LT((kernel_diagonal<double>(some_kernel<TypeParam>(), X) - K.diagonal()).cwiseAbs().maxCoeff(),
+              1e-13 * scale);
   }
 }
 
-TYPED_TEST(KernelLaws, DependsOnScaledDifferencesAlone) {
+// A value depends on its two rows alone: neither on the tiles that it was made in, nor on the threads.
+TYPED_TEST(KernelLaws, BlocksAreThoseOfTheWhole) {
+  const ScalarKernel kernel = some_kernel<TypeParam>();
+  const Matrix<double> X = some_rows<TypeParam>(600, 3, 15), Z = some_rows<TypeParam>(300, 3, 16);
+  const Matrix<double> K = kernel_matrix<double>(kernel, X, Z, Execution{.threads = 1});
+  EXPECT_EQ(K, kernel_matrix<double>(kernel, X, Z, Execution{.threads = 3}));
+  const double scale = K.cwiseAbs().maxCoeff();
+  const Matrix<double> corner = kernel_matrix<double>(kernel, X.bottomRows(1), Z.bottomRows(5));
+  EXPECT_LT(max_difference(corner, K.bottomRightCorner(1, 5)), 1e-13 * scale);
+  const Matrix<float> Xf = X.cast<float>(), Zf = Z.cast<float>();
+  EXPECT_LT(max_difference(kernel_matrix<float>(kernel, Xf, Zf), K), 1e-5 * scale);
+  EXPECT_THROW(kernel_matrix<double>(kernel, X, Z.leftCols(2)), Error);
+}
+
+// The blocks of an operator-valued kernel are k(x, z) A, over more rows and anchors than one task and one run have.
+TYPED_TEST(KernelLaws, OperatorBlocksAreTheValuesTimesA) {
+  const ScalarKernel kernel = some_kernel<TypeParam>();
+  const Matrix<double> X = some_rows<TypeParam>(35, 2, 17), Z = some_rows<TypeParam>(300, 2, 18);
+  Matrix<double> A(2, 2);
+  A << 2, 0.5, 0.5, 1;
+  // Together with an uncoupled term, so that no shorter way is taken.
+  const Kernel sum = 0.3 * Decomposable(kernel, A) + Kernel(Term{1, kernel, Uncoupled{}});
+  const Matrix<double> M = 0.3 * A + Matrix<double>::Identity(2, 2), K = kernel_matrix<double>(kernel, X, Z);
+  const OperatorMap<double> map(sum, Z, 2);
+  Matrix<double> blocks(35 * 300, 4);
+  map.blocks(X, blocks.data(), Execution{});
+  const Matrix<double> expected =
+      Eigen::Map<const Vector<double>>(K.data(), K.size()) * Eigen::Map<const Vector<double>>(M.data(), 4).transpose();
+  const double scale = expected.cwiseAbs().maxCoeff();
+  EXPECT_LT(max_difference(blocks, expected), 1e-13 * scale);
+
+  const Matrix<double> gram = map.gram(Execution{});
+  const Matrix<double> KZ = kernel_matrix<double>(kernel, Z, Z);
+  double worst = 0;
+  for (Index i = 0; i < 600; ++i) {
+    for (Index j = 0; j <= i; ++j) worst = std::max(worst, std::abs(gram(i, j) - KZ(i / 2, j / 2) * M(i % 2, j % 2)));
+  }
+  EXPECT_LT(worst, 1e-12 * scale);
+  EXPECT_LT(max_difference(map.diagonal(), gram.diagonal()), 1e-12 * scale);
+
+  const Matrix<double> C = random_matrix(300, 2, 19);
+  Matrix<double> out(35, 2);
+  map.apply(X, C, View<double>(out), Execution{});
+  EXPECT_LT(max_difference(out, K * C * M), 1e-10 * scale);
+}
+
+template <class K>
+class StationaryLaws : public ::testing::Test {};
+using StationaryKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic>;
+TYPED_TEST_SUITE(StationaryLaws, StationaryKernels);
+
+TYPED_TEST(StationaryLaws, IsOneAtZero) {
+  static_assert(Stationary<TypeParam> && !Pairwise<TypeParam>);
+  for (const Index d : {1, 2, 7}) {
+    const Matrix<double> X = random_matrix(40, d, static_cast<std::uint64_t>(d));
+    const Matrix<double> K = kernel_matrix<double>(TypeParam(0.8), X, X);
+    EXPECT_LT((K.diagonal().array() - 1).abs().maxCoeff(), 1e-13);
+  }
+}
+
+TYPED_TEST(StationaryLaws, DependsOnScaledDifferencesAlone) {
   const Matrix<double> X = random_matrix(20, 3, 5), Z = random_matrix(11, 3, 6);
   const std::vector<double> widths = {0.5, 2.0, 1.3};
   Matrix<double> Xs = X, Zs = Z;
@@ -44,7 +137,7 @@ TYPED_TEST(KernelLaws, DependsOnScaledDifferencesAlone) {
 }
 
 // Offsets far larger than the width do not spoil float values.
-TYPED_TEST(KernelLaws, FloatSurvivesALargeOffset) {
+TYPED_TEST(StationaryLaws, FloatSurvivesALargeOffset) {
   const Matrix<double> X = (random_matrix(30, 2, 7).array() * 8 + 2000).round();  // exact in float
   const Matrix<float> Xf = X.cast<float>();
   EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)),
@@ -53,7 +146,7 @@ TYPED_TEST(KernelLaws, FloatSurvivesALargeOffset) {
 
 // E[phi(x).phi(z)] = k(x, z): with D frequencies each entry has standard deviation at most D^(-1/2) / sqrt(2); the mean
 // of 400 entries' squared errors is within a factor of its expectation, both directions. Fixed seeds.
-TYPED_TEST(KernelLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
+TYPED_TEST(StationaryLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
   const Matrix<double> X = random_matrix(20, 3, 8);
   const TypeParam kernel(1.5);
   const Matrix<double> K = kernel_matrix<double>(kernel, X, X);
@@ -85,7 +178,7 @@ TYPED_TEST(KernelLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
   EXPECT_NEAR(sxy / sxx, -0.5, 0.05);
 }
 
-TYPED_TEST(KernelLaws, ChecksItsParameters) {
+TYPED_TEST(StationaryLaws, ChecksItsParameters) {
   EXPECT_THROW(TypeParam(0.0), Error);
   EXPECT_THROW(TypeParam(-1.0), Error);
   EXPECT_THROW(TypeParam(std::vector<double>{1.0, std::nan("")}), Error);
@@ -96,7 +189,7 @@ TYPED_TEST(KernelLaws, ChecksItsParameters) {
 }
 
 // The frequencies' stream holds each kernel's parameters back through its name.
-TYPED_TEST(KernelLaws, IsFoundByName) {
+TYPED_TEST(StationaryLaws, IsFoundByName) {
   const ScalarKernel kernel = TypeParam(0.7);
   EXPECT_EQ(make_scalar_kernel(kernel_name(kernel), length_scale(kernel), kernel_parameters(kernel)), kernel);
   EXPECT_THROW(make_scalar_kernel(kernel_name(kernel), 1.0, {{"magic", 1.0}}), Error);

@@ -1,7 +1,9 @@
 // tests/laws/map_laws.cpp -- what every feature map must satisfy; a new map joins by one line in AllMaps.
 #include <gtest/gtest.h>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/sketched_map.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include <carmina/sketches/sparse.hpp>
 
 #include "support/random_matrix.hpp"
 
@@ -32,9 +34,25 @@ KernelMap<double> make_map(Index size, Index d, InputTransform t) {
   return {Gaussian(1.7), random_matrix<double>(size, d, 11), std::move(t)};
 }
 
+// A sparse mixing with more anchors than components, and more than one tile of these for the larger sizes.
+template <class T>
+SketchedMap<T> sketched(Index size, Index d, InputTransform t) {
+  const auto sketch = sketches::SparseRademacher(std::min<Index>(size, 280)).sample(size + 1, 3);
+  return {Gaussian(1.7), random_matrix<T>(sketch.anchor_count(), d, 11), sketch.mixing, std::move(t)};
+}
+template <>
+SketchedMap<float> make_map(Index size, Index d, InputTransform t) {
+  return sketched<float>(size, d, std::move(t));
+}
+template <>
+SketchedMap<double> make_map(Index size, Index d, InputTransform t) {
+  return sketched<double>(size, d, std::move(t));
+}
+
 template <class M>
 class MapLaws : public ::testing::Test {};
-using AllMaps = ::testing::Types<FourierMap<float>, FourierMap<double>, KernelMap<float>, KernelMap<double>>;
+using AllMaps = ::testing::Types<FourierMap<float>, FourierMap<double>, KernelMap<float>, KernelMap<double>,
+                                 SketchedMap<float>, SketchedMap<double>>;
 TYPED_TEST_SUITE(MapLaws, AllMaps);
 
 struct Shape {
@@ -71,6 +89,26 @@ double brute_force(const KernelMap<T>& map, const Vector<double>& x, Index colum
   return std::exp(-(x - z).squaredNorm() / (2 * 1.7 * 1.7));
 }
 
+// The column's weight for every anchor, one after the other.
+template <class T>
+double brute_force(const SketchedMap<T>& map, const Vector<double>& x, Index column) {
+  const Matrix<double> C = map.anchor_coefficients(Vector<double>::Unit(map.n_features(), column));
+  double sum = 0;
+  for (Index a = 0; a < C.rows(); ++a) sum += C(a, 0) * brute_force(map.kernel_map(), x, a);
+  return sum;
+}
+
+// How much a map enlarges the rounding of what it is computed from.
+template <class M>
+double amplification(const M&) {
+  return 1;
+}
+template <class T>
+double amplification(const SketchedMap<T>& map) {
+  const Matrix<double> C = map.anchor_coefficients(Matrix<double>::Identity(map.n_features(), map.n_features()));
+  return std::max(1.0, C.colwise().norm().maxCoeff());
+}
+
 TYPED_TEST(MapLaws, FeaturesEqualTheirDefinition) {
   using T = typename TypeParam::Scalar;
   for (const auto& [n, d, size, p] : shapes) {
@@ -78,13 +116,14 @@ TYPED_TEST(MapLaws, FeaturesEqualTheirDefinition) {
       const auto map = make_map<TypeParam>(size, d, transformed ? some_transform(d) : InputTransform{});
       const Matrix<T> X = random_matrix<T>(n, d, 21);
       const Matrix<T> phi = features(map, X);
+      const double rounding = (std::is_same_v<T, float> ? 2e-6 : 1e-13) * amplification(map);
       const Random pick(1, 5u);
       for (std::uint64_t k = 0; k < 200; ++k) {
         const auto i = static_cast<Index>(pick.uniform(k, 0) * double(n));
         const auto j = static_cast<Index>(pick.uniform(k, 1) * double(map.n_features()));
         Vector<double> x = X.row(i).transpose().template cast<double>();
         if (transformed) x = (x - map.transform().shift).cwiseProduct(map.transform().factor);
-        EXPECT_NEAR(phi(i, j), brute_force(map, x, j), (std::is_same_v<T, float> ? 2e-6 : 1e-13));
+        EXPECT_NEAR(phi(i, j), brute_force(map, x, j), rounding);
       }
     }
   }

@@ -139,7 +139,7 @@ def test_real_classes():
         ({"kernel": 3}, CLASSES, "kernel must be"),
         ({}, np.zeros(120), "at least 2 classes, found 1 class"),
         ({}, RNG.normal(size=120), "Unknown label type"),
-        ({"loss": "hinge"}, CLASSES, "loss must be 'squared'"),
+        ({"loss": "cubic"}, CLASSES, "'cubic'"),
     ],
 )
 def test_wrong_parameters_are_refused(parameters, labels, words):

@@ -25,28 +25,34 @@ class KernelMap {
 
   Index prepared_size(Index rows) const { return rows * (dim_in() + 1); }
   struct Prepared {
-    const T* x;      // (rows, d), in units of the length scale, centred at the anchors' mean
-    const T* norms;  // (rows), |x|^2
+    // (rows, d), transformed; for a stationary kernel in units of the length scale, centred at the anchors' mean
+    const T* x;
+    const T* norms;  // (rows), |x|^2, where distances are squared
     Index rows;
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
   void tile(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
 
  private:
-  void scale_and_centre(T* x, Index rows) const;
+  // What the kernel takes of (rows, d), in place.
+  void place(T* x, Index rows) const;
   void fill_norms(const T* x, Index rows, T* norms) const;
   void squared_distances(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
   void manhattan_distances(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
 
   ScalarKernel kernel_;
-  Matrix<T> anchors_, scaled_;  // (s, d)
-  Vector<T> scaled_norms_;      // (s)
-  Vector<double> centre_, reciprocal_width_;
+  Matrix<T> anchors_, placed_;                // (s, d)
+  Vector<T> placed_norms_;                    // (s)
+  Vector<double> centre_, reciprocal_width_;  // of a stationary kernel
   InputTransform transform_;
 };
 
 // Exact values k(x_i, z_j): (n, m).
 template <Real T>
 Matrix<T> kernel_matrix(const ScalarKernel& kernel, ConstView<T> X, ConstView<T> Z, const Execution& execution = {});
+
+// k(x_i, x_i) of transformed rows: (n); all one for a stationary kernel.
+template <Real T>
+Vector<double> kernel_diagonal(const ScalarKernel& kernel, ConstView<T> X, const InputTransform& transform = {});
 
 }  // namespace carmina

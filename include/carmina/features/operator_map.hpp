@@ -24,6 +24,8 @@ class OperatorMap {
   void apply(ConstView<T> X, ConstView<T> C, View<T> out, const Execution& execution) const;
   // K over the anchors themselves, (anchors p, anchors p), lower triangle.
   Matrix<double> gram(const Execution& execution) const;
+  // Its diagonal, (anchors p).
+  Vector<double> diagonal() const;
   // blocks(i, j, a, b) = K(x_i, z_j)_ab, (n, anchors, p, p) row after row.
   void blocks(ConstView<T> X, double* out, const Execution& execution) const;
 

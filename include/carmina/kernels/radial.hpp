@@ -1,5 +1,5 @@
-// kernels/radial.hpp -- what the scalar kernels share. A scalar kernel is a function of inputs divided by its length
-// scale.
+// kernels/radial.hpp -- what the stationary scalar kernels share. Such a kernel is a function of x - z divided by its
+// length scale; pairwise.hpp has the others.
 //
 // It supplies: name; length_scale; distance, which of the two below it takes; of_distances, its values from them, in
 // place; unit_frequency, the i-th draw from its spectral measure (SPEC 1a); quasi_frequency, the same measure as a
@@ -10,6 +10,7 @@
 #include <carmina/kernels/length_scale.hpp>
 #include <carmina/random/philox.hpp>
 #include <carmina/random/quantiles.hpp>
+#include <concepts>
 
 namespace carmina {
 
@@ -17,6 +18,19 @@ enum class Distance { squared, manhattan };  // |delta|^2, or the sum of |delta_
 
 struct Slopes {
   double first, second;  // g'(t), g''(t); where g'' is infinite at 0, 0, since it only stands beside delta deltaᵀ
+};
+
+// What distances, frequencies and derivatives can be asked of.
+template <class K>
+concept Stationary = requires(const K& k, const Random& random, double* out, Index i) {
+  { K::distance } -> std::convertible_to<Distance>;
+  { K::radial } -> std::convertible_to<bool>;
+  { k.length_scale } -> std::convertible_to<LengthScale>;
+  k.of_distances(out, i);
+  k.unit_frequency(random, i, i, out);
+  k.quasi_frequency(out, i, out);
+  { k.slopes(1.0) } -> std::same_as<Slopes>;
+  { k.roughness() } -> std::same_as<const char*>;
 };
 
 // scale z with z ~ N(0, I)

@@ -3,26 +3,59 @@
 #include <carmina/kernels/gaussian.hpp>
 #include <carmina/kernels/laplacian.hpp>
 #include <carmina/kernels/matern.hpp>
+#include <carmina/kernels/pairwise.hpp>
 #include <carmina/kernels/rational_quadratic.hpp>
 #include <map>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 namespace carmina {
 
-// The registry of scalar kernels; radial.hpp says what each supplies.
-using ScalarKernel = std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic>;
+// The registry of scalar kernels; radial.hpp and pairwise.hpp say what each supplies.
+using ScalarKernel =
+    std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1, Callable>;
 
-// What a kernel has besides its width, by name: Matern's nu, RationalQuadratic's shape.
+// What a kernel has besides its width, by name: Matern's nu, RationalQuadratic's shape, Polynomial's degree.
 using KernelParameters = std::map<std::string, double>;
 
-// By name, with a width; parameters that are not given take their defaults. Error, with what there is, for an unknown
-// kernel or parameter.
-ScalarKernel make_scalar_kernel(const std::string& name, const LengthScale& length_scale,
+// By name, with a width if it has one, else without; what is not given takes its default. Error, with what there is,
+// for an unknown kernel or parameter. A Callable has no name to be found by.
+ScalarKernel make_scalar_kernel(const std::string& name, const std::optional<LengthScale>& length_scale,
                                 const KernelParameters& parameters = {});
 std::string kernel_name(const ScalarKernel& kernel);
-const LengthScale& length_scale(const ScalarKernel& kernel);
 KernelParameters kernel_parameters(const ScalarKernel& kernel);
+// Whether it is a function of x - z, with a length scale, a spectral measure and the value 1 at x = z.
+bool is_stationary(const ScalarKernel& kernel);
+// The error that a kernel which is not gives to those who need it to be.
+void require_stationary(const ScalarKernel& kernel);
+const LengthScale& length_scale(const ScalarKernel& kernel);  // of a stationary one, else Error
+// Of a stationary one; empty for others.
+std::vector<double> length_scale_values(const ScalarKernel& kernel);
+// Error when the length scales do not fit inputs of d columns.
+void check_dimension(const ScalarKernel& kernel, Index d);
+
+// Error when the kernel is not for one of these numbers.
+template <Real T>
+void check_inputs(const ScalarKernel& kernel, const T* x, Index size) {
+  if (const auto* sobolev = std::get_if<Sobolev1>(&kernel)) sobolev->check_inputs(x, size);
+}
+
+// visitor(k) for the kernel behind a stationary one; Error for others.
+template <class Visitor>
+decltype(auto) visit_stationary(Visitor&& visitor, const ScalarKernel& kernel) {
+  require_stationary(kernel);
+  return std::visit(
+      [&]<class K>(const K& k) -> std::invoke_result_t<Visitor, const Gaussian&> {
+        if constexpr (Stationary<K>) {
+          return visitor(k);
+        } else {
+          fail("{} is not stationary", K::name);
+        }
+      },
+      kernel);
+}
 
 // Why there is no curl-free or divergence-free kernel over this one; null when there is.
 const char* roughness(const ScalarKernel& kernel);

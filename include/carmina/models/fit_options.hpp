@@ -3,6 +3,8 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include <carmina/losses/loss.hpp>
+#include <carmina/sketches/distribution.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,24 +16,30 @@ namespace carmina {
 enum class OutputCoupling { none, identity, covariance, matrix, curl_free, divergence_free };
 
 struct FitOptions {
-  // The kernel: a value, or a name with a width; no width means the median distance between rows.
+  // The kernel: a value, or a name with a width; no width means the median distance between rows. A kernel that has
+  // none takes none; Polynomial's gamma, when not given, is then 1 / number of inputs.
   std::optional<Kernel> kernel;
   std::string kernel_name = "gaussian";
-  KernelParameters kernel_parameters;  // with a name: Matern's nu, RationalQuadratic's shape
+  KernelParameters kernel_parameters;  // with a name: Matern's nu, Polynomial's degree, ...
   std::optional<LengthScale> length_scale;
   OutputCoupling coupling = OutputCoupling::none;  // with a name: how outputs go together
   Matrix<double> output_matrix;
 
-  std::string approximation = "fourier";  // or "exact"
-  Index n_components = 1000;              // feature columns of a Fourier map: twice the number of frequencies
-  Sampling sampling = Sampling::iid;      // of a Fourier map's frequencies
-  double alpha = 1.0;                     // J = sum_i w_i |f(x_i) + b - y_i|^2 / 2 + alpha |f|^2 / 2
+  std::string approximation = "fourier";         // or "exact", or a sketch's name, with n_components and its defaults
+  std::optional<sketches::Distribution> sketch;  // a sketch as it is, in the place of approximation
+  Index n_components = 1000;                     // feature columns of a Fourier map: twice the number of frequencies
+  Sampling sampling = Sampling::iid;             // of a Fourier map's frequencies
+  Loss loss;                                     // l; several levels of Pinball and one target: all of them jointly
+  double alpha = 1.0;                            // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
   bool fit_intercept = true;
-  bool scale_inputs = false;    // zero mean, unit variance per column
-  bool fill_missing = false;    // missing inputs take the training mean
-  std::string solver = "auto";  // "direct", "cg"; Fourier models also "lsmr", "idr", "sgd", "adam"
-  Index max_iter = 1000;        // iterations; of sgd and adam: passes over the rows
-  double tol = 1e-6;            // relative residual of an iterative solver; sgd and adam stop at its square root
+  bool scale_inputs = false;  // zero mean, unit variance per column
+  bool fill_missing = false;  // missing inputs take the training mean
+  // "auto"; squared loss: "direct", "cg", of Fourier models also "lsmr", "idr", "sgd", "adam"; other losses: "newton",
+  // "lbfgs"
+  std::string solver = "auto";
+  Index max_iter = 1000;  // iterations; of sgd and adam: passes over the rows
+  // Relative residual of an iterative solver; sgd and adam stop at its square root. Other losses: relative duality gap.
+  double tol = 1e-6;
   std::uint64_t seed = 0;
 
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix
@@ -40,6 +48,8 @@ struct FitOptions {
   Execution execution;
 
   void check() const;  // Error for a value out of range
+  // The sketch given or named; none for "fourier" and "exact".
+  std::optional<sketches::Distribution> chosen_sketch() const;
   // Whether the kernel is, or contains, a curl-free or divergence-free one.
   bool differential() const {
     return kernel ? kernel->has_differential()

@@ -16,8 +16,10 @@ namespace carmina {
 
 // What the fit was asked and what it saw; kept in the file.
 struct FitRecord {
-  std::string approximation;
+  std::string approximation;  // "fourier", "exact" or a sketch's name
   Index n_components = 0;
+  sketches::Parameters sketch;  // what a sketch has besides n_components
+  Loss loss;
   Sampling sampling = Sampling::iid;
   double alpha = 0;
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;

@@ -13,6 +13,7 @@ enum class Stream : std::uint32_t {
   noise = 4,
   shadow = 5,   // the shadow space of IDR(s)
   batches = 6,  // the order of rows in mini-batches
+  sketch = 7,
 };
 
 // Philox4x32-10 (Random123): the counter is (i, j, stream), the key is the seed. Nothing is kept between calls.

@@ -1,0 +1,35 @@
+// losses/loss.hpp -- any loss, and its name and numbers for files and the command line.
+#pragma once
+#include <carmina/losses/absolute.hpp>
+#include <carmina/losses/epsilon_insensitive.hpp>
+#include <carmina/losses/hinge.hpp>
+#include <carmina/losses/huber.hpp>
+#include <carmina/losses/pinball.hpp>
+#include <carmina/losses/squared.hpp>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace carmina {
+
+// The registry of losses; families.hpp says what each supplies.
+using Loss = std::variant<Squared, Huber, EpsilonInsensitive, SquaredEpsilonInsensitive, Pinball, Absolute, Hinge>;
+
+// What a loss has, by name: Huber's kappa, epsilon, Pinball's levels.
+using LossParameters = std::map<std::string, std::vector<double>>;
+
+// By name; parameters that are not given take their defaults. Error, with what there is, for an unknown loss or
+// parameter.
+Loss make_loss(const std::string& name, const LossParameters& parameters = {});
+std::string loss_name(const Loss& loss);
+LossParameters loss_parameters(const Loss& loss);
+
+// Whether the gradient is Lipschitz.
+bool smooth(const Loss& loss);
+// Error if the loss is not for p outputs.
+void check_outputs(const Loss& loss, Index p);
+// What a target must be, if y is not: the caller knows its row. Null for a good one.
+const char* refuses(const Loss& loss, double y);
+
+}  // namespace carmina

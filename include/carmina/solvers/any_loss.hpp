@@ -1,0 +1,82 @@
+// solvers/any_loss.hpp -- any convex loss with a ridge and an intercept, to a certified duality gap.
+//
+//   J(theta, b) = sum_i w_i l(f_i + b, y_i) + alpha |theta|^2 / 2,   f_i = phi(x_i) E theta   (SPEC 2b, 2c)
+//
+// Smooth losses are minimised by Newton's method. The others by the method of multipliers: with F' in the place of F
+// and multipliers lambda on F = F', each step minimises the smooth
+//   sum_i w_i e_rho(f_i + b + rho lambda_i) + alpha |theta|^2 / 2,   e_rho(v) = min_f l(f, y) + |f - v|^2 / (2 rho),
+// by semismooth Newton steps, and takes lambda_i <- (v_i - prox(v_i)) / rho, a subgradient at prox(v_i). So each step
+// ends with dual variables inside the domain of the conjugate, and with them a lower bound of J.
+#pragma once
+#include <carmina/features/expansion.hpp>
+#include <carmina/losses/loss.hpp>
+#include <carmina/solvers/squared_loss.hpp>
+
+namespace carmina {
+
+// What the solver needs of the features: three passes over the rows, each on both cores.
+struct FeatureProducts {
+  Index rows, features;
+  // F (n, q) = phi C, C (features, q)
+  std::function<void(const Matrix<double>& C, Matrix<double>& F)> forward;
+  // out (features, q) = phiᵀ R, R (n, q)
+  std::function<void(const Matrix<double>& R, Matrix<double>& out)> backward;
+  // lower triangle of [phi, 1]ᵀ diag(u) [phi, 1], u >= 0 (n); rows with u_i = 0 are passed over
+  std::function<void(const Vector<double>& u, Matrix<double>& out)> gram;
+};
+
+// How coefficients become what the scalar map multiplies: E theta (features, p).
+class CoefficientSpace {
+ public:
+  // K = k A: theta is Theta (features, rank), row after row, and E theta = Theta Bᵀ.
+  CoefficientSpace(OutputFactor outputs, Index features, Index dim_out);
+  // Curl-free and divergence-free kernels, sums.
+  CoefficientSpace(const Expansion& expansion, Index features);
+
+  Index dim() const { return dim_; }
+  Index dim_out() const { return dim_out_; }
+  Matrix<double> expand(const Vector<double>& theta) const;  // E theta (features, p)
+  Vector<double> contract(const Matrix<double>& R) const;    // Eᵀ R, R (features, p)
+  // Whether E theta = Theta Bᵀ; then, whether every output has coefficients of its own.
+  bool separable() const { return expansion_ == nullptr; }
+  bool separate() const { return separable() && (outputs_.identity() || dim_out_ == 1); }
+  Index rank() const { return rank_; }
+  double root(Index j, Index a) const { return outputs_.identity() ? double(j == a) : root_(j, a); }  // B_ja
+
+  // (c Eᵀ (G (x) I) E + alpha I)⁻¹ for any c, from one eigendecomposition of G (features, features), lower triangle.
+  using Inverse = std::function<Vector<double>(double c, const Vector<double>& r)>;
+  Inverse inverse(Matrix<double> G, double alpha, const Execution& execution) const;
+  // Coefficients as a model keeps them: Theta (features, rank), or E theta (features, p).
+  Matrix<double> model_coefficients(const Vector<double>& theta) const;
+
+ private:
+  const Expansion* expansion_ = nullptr;
+  OutputFactor outputs_;
+  Matrix<double> root_;
+  Index features_, dim_out_, rank_, dim_;
+};
+
+struct AnyLossProblem {
+  const Loss& loss;
+  Matrix<double> targets;  // (n, p)
+  Vector<double> weights;  // (n), positive; empty: all one
+  double alpha;            // positive
+  bool fit_intercept;
+};
+
+enum class Direction { newton, lbfgs };  // L-BFGS is for smooth losses
+
+// options.tol bounds the relative duality gap (J - lower bound) / |J|.
+LinearSolution solve_any_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
+                              Direction direction, const IterationOptions& options, const Execution& execution,
+                              SolveReport& report);
+
+// Products with features that are held in memory, (n, features).
+template <Real T>
+FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution);
+// Products with features that are made again on each pass.
+template <ScalarMap M>
+FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& rows, Index row_count,
+                                  Index rows_at_once, const Execution& execution);
+
+}  // namespace carmina

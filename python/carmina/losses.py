@@ -1,0 +1,42 @@
+"""Losses: small immutable values.
+
+A loss ℓ(f, y) says what a prediction f costs when the target is y. It is compared, hashed, copied and pickled
+by its parameters; its `repr` can be pasted back. `Squared`, `Huber`, `EpsilonInsensitive`,
+`SquaredEpsilonInsensitive` and `Absolute` are of the norm ‖f − y‖ over the outputs; `Pinball` (quantiles) and
+`Hinge` (targets ±1) are summed over them.
+
+`value`, `gradient`, `prox` and `conjugate` take rows: arrays of shape (n, p), or (n,) for one output.
+
+>>> from carmina.losses import Huber
+>>> loss = Huber(kappa=2.0)
+>>> loss.value([[1.0, 0.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]])
+array([0.5, 8. ])
+>>> loss.gradient([[1.0, 0.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]])
+array([[1. , 0. ],
+       [1.2, 1.6]])
+"""
+
+from carmina._core import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Loss,
+    Pinball,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Loss",
+    "Pinball",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+]
+
+for _name in __all__:
+    globals()[_name].__module__ = __name__

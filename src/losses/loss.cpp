@@ -1,0 +1,78 @@
+// losses/loss.cpp -- the registry at work: losses by name.
+#include <carmina/core/error.hpp>
+#include <carmina/losses/loss.hpp>
+
+#include <utility>
+
+namespace carmina {
+namespace {
+
+LossParameters parameters_of(const Huber& loss) { return {{"kappa", {loss.kappa}}}; }
+LossParameters parameters_of(const EpsilonInsensitive& loss) { return {{"epsilon", {loss.epsilon}}}; }
+LossParameters parameters_of(const SquaredEpsilonInsensitive& loss) { return {{"epsilon", {loss.epsilon}}}; }
+LossParameters parameters_of(const Pinball& loss) { return {{"levels", loss.levels}}; }
+template <class L>
+LossParameters parameters_of(const L&) {
+  return {};
+}
+
+template <class L>
+L from_parameters(const LossParameters& parameters) {
+  if constexpr (std::same_as<L, Pinball>) {
+    return Pinball(parameters.at("levels"));
+  } else if constexpr (requires { L(1.0); }) {
+    const auto& [key, values] = *parameters.begin();
+    require(values.size() == 1, "the {} loss: {} must be one number, found {}", L::name, key, values.size());
+    return L(values[0]);
+  } else {
+    return L();
+  }
+}
+
+template <std::size_t I = 0>
+Loss by_name(const std::string& name, const LossParameters& given) {
+  if constexpr (I < std::variant_size_v<Loss>) {
+    using L = std::variant_alternative_t<I, Loss>;
+    static_assert(RadialLoss<L> || EntrywiseLoss<L>);
+    if (name != L::name) return by_name<I + 1>(name, given);
+    LossParameters parameters = parameters_of(L());
+    for (const auto& [key, values] : given) {
+      require(parameters.contains(key), "the {} loss has no parameter '{}'{}{}", name, key,
+              parameters.empty() ? "" : "; it has ", parameters.empty() ? "" : parameters.begin()->first);
+      parameters[key] = values;
+    }
+    return from_parameters<L>(parameters);
+  } else {
+    std::string known;
+    [&]<std::size_t... J>(std::index_sequence<J...>) {
+      ((known += (J ? ", " : "") + std::string(std::variant_alternative_t<J, Loss>::name)), ...);
+    }(std::make_index_sequence<std::variant_size_v<Loss>>());
+    fail("there is no loss named '{}'; known: {}", name, known);
+  }
+}
+
+}  // namespace
+
+Loss make_loss(const std::string& name, const LossParameters& parameters) { return by_name(name, parameters); }
+
+std::string loss_name(const Loss& loss) {
+  return std::visit([](const auto& l) { return std::string(l.name); }, loss);
+}
+
+LossParameters loss_parameters(const Loss& loss) {
+  return std::visit([](const auto& l) { return parameters_of(l); }, loss);
+}
+
+bool smooth(const Loss& loss) {
+  return std::visit([](const auto& l) { return l.smooth; }, loss);
+}
+
+void check_outputs(const Loss& loss, Index p) {
+  std::visit([&](const auto& l) { l.check(p); }, loss);
+}
+
+const char* refuses(const Loss& loss, double y) {
+  return std::visit([&](const auto& l) { return l.refuses(y); }, loss);
+}
+
+}  // namespace carmina

@@ -1,0 +1,129 @@
+// models/fit_any_loss.cpp -- losses other than the squared one, for Fourier, exact and sketched machines alike.
+#include "fit_path.hpp"
+
+#include <carmina/backends/blas.hpp>
+#include <carmina/core/error.hpp>
+#include <carmina/features/sketched_map.hpp>
+
+#include <cmath>
+
+namespace carmina {
+
+// Targets and weights of all rows; those of weight 0 stay, without effect, so that rows keep their numbers.
+template <Real T>
+AnyLossProblem FitPath<T>::loss_problem() {
+  const Index p = rows_.dim_out();
+  std::vector<double> targets, weights;
+  bool weighted = false;
+  rows_.rewind();
+  for (auto block = rows_.next(at_once_); block.rows > 0; block = rows_.next(at_once_)) {
+    for (Index i = 0; i < block.rows; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        const auto y = static_cast<double>(block.Y[i * block.y_stride + j]);
+        if (const char* reason = refuses(options_.loss, y)) fail("fit: {}: {}", rows_.place(i), reason);
+        targets.push_back(y);
+      }
+      weights.push_back(block.weights ? static_cast<double>(block.weights[i]) : 1.0);
+      weighted = weighted || weights.back() != 1;
+    }
+  }
+  const auto n = static_cast<Index>(weights.size());
+  AnyLossProblem problem{options_.loss,
+                         Eigen::Map<const Matrix<double>>(targets.data(), n, p),
+                         {},
+                         options_.alpha,
+                         options_.fit_intercept};
+  if (weighted) problem.weights = Eigen::Map<const Vector<double>>(weights.data(), n);
+  return problem;
+}
+
+template <Real T>
+LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const CoefficientSpace& space,
+                                         AnyLossProblem problem) {
+  PhaseTimer timer(report_, "solve");
+  const Direction direction = options_.solver == "lbfgs" ? Direction::lbfgs : Direction::newton;
+  LinearSolution solution =
+      solve_any_loss(features, space, std::move(problem), direction, iterations(), execution_, report_);
+  report_.reason = options_.solver == "auto" ? fmt::format("newton: loss '{}'", loss_name(options_.loss))
+                                             : fmt::format("{}: asked for", report_.solver);
+  return solution;
+}
+
+// Features are held in memory while they take at most a quarter of it: a solver passes over them some dozens of times.
+template <Real T>
+template <ScalarMap M>
+LinearSolution FitPath<T>::minimise_loss(const M& map, const CoefficientSpace& space) {
+  AnyLossProblem problem = loss_problem();
+  const Index n = problem.targets.rows(), m = map.n_features();
+  if (static_cast<double>(n) * static_cast<double>(m) * sizeof(T) > memory_limit(execution_) / 4) {
+    return minimise_loss(streamed_features(map, rows_, n, at_once_, execution_), space, std::move(problem));
+  }
+  Matrix<T> phi(n, m);
+  {
+    PhaseTimer timer(report_, "features");
+    rows_.rewind();
+    for (auto block = rows_.next(at_once_); block.rows > 0; block = rows_.next(at_once_)) {
+      evaluate(map, block.inputs(), View<T>(phi.middleRows(block.first_row, block.rows)), execution_);
+      execution_.checkpoint({"features", block.first_row + block.rows, n});
+    }
+  }
+  return minimise_loss(stored_features(phi, execution_), space, std::move(problem));
+}
+
+template <Real T>
+KernelMachine<T> FitPath<T>::fit_fourier_any_loss() {
+  FourierMap<T> map = sample_map();
+  if (kernel_->separable()) {
+    return finish(map, minimise_loss(map, CoefficientSpace(outputs_, map.n_features(), rows_.dim_out())));
+  }
+  const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
+  return finish(map, minimise_loss(map, CoefficientSpace(expansion, map.n_features())));
+}
+
+// K = U diag(mu) Uᵀ gives features U sqrt(mu) of the rows themselves, as many as the rank of K, and coefficients
+// U Theta / sqrt(mu) of the kernels at the rows.
+template <Real T>
+KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
+  const auto all = gather(rows_, summary_, origin_, at_once_);
+  const Index n = all.X.rows();
+  const double needed = 16.0 * static_cast<double>(n) * static_cast<double>(n), limit = memory_limit(execution_);
+  require(needed <= limit,
+          "fit: an exact machine with loss '{}' needs {} for {} rows, the memory budget is {}; use "
+          "approximation 'fourier' or a sketch",
+          loss_name(options_.loss), format_bytes(needed), n, format_bytes(limit));
+  Matrix<double> K;
+  {
+    PhaseTimer timer(report_, "kernel");
+    K = exact_gram(scalar, all.X, transform_, execution_);
+  }
+  Vector<double> mu(n);
+  {
+    PhaseTimer timer(report_, "eigenvectors");
+    BlasThreads blas(execution_.thread_count());
+    backend::symmetric_eigen(n, K.data(), K.outerStride(), mu.data());  // row k of K: the k-th eigenvector
+  }
+  const double cutoff = mu[n - 1] * std::max(static_cast<double>(n) * 2.2e-16, 1e-12);
+  Index rank = 0;
+  while (rank < n && mu[n - 1 - rank] > cutoff) ++rank;
+  require(rank > 0, "fit: the kernel matrix is zero");
+  const Vector<double> roots = mu.tail(rank).cwiseSqrt();
+  const Matrix<double> phi = (roots.asDiagonal() * K.bottomRows(rank)).transpose();
+  AnyLossProblem problem{options_.loss, all.dual.targets.rowwise() + origin_.transpose(), all.dual.weights,
+                         options_.alpha, options_.fit_intercept};
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < problem.targets.cols(); ++j) {
+      if (const char* reason = refuses(options_.loss, problem.targets(i, j))) fail("fit: row {}: {}", i + 1, reason);
+    }
+  }
+  LinearSolution solution = minimise_loss(stored_features(phi, execution_),
+                                          CoefficientSpace(outputs_, rank, rows_.dim_out()), std::move(problem));
+  solution.coefficients = K.bottomRows(rank).transpose() * (roots.cwiseInverse().asDiagonal() * solution.coefficients);
+  return finish(KernelMap<T>(scalar, all.X, transform_), solution);
+}
+
+template LinearSolution FitPath<float>::minimise_loss(const SketchedMap<float>&, const CoefficientSpace&);
+template LinearSolution FitPath<double>::minimise_loss(const SketchedMap<double>&, const CoefficientSpace&);
+template class FitPath<float>;
+template class FitPath<double>;
+
+}  // namespace carmina

@@ -1,0 +1,121 @@
+// models/fit_fourier.cpp -- squared loss with Fourier features: normal equations, their dual, or iterations.
+#include "fit_path.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+// When `auto` takes cg where direct would do, the result is as good as direct's: to the precision of the products.
+template <Real T>
+constexpr double auto_tolerance = std::same_as<T, float> ? 1e-6 : 1e-11;
+
+}  // namespace
+
+template <Real T>
+FourierMap<T> FitPath<T>::sample_map() const {
+  const Matrix<double> W =
+      sample_term_frequencies(*kernel_, rows_.dim_in(), options_.n_components, options_.seed, options_.sampling);
+  return {W.template cast<T>(), transform_};
+}
+
+template <Real T>
+KernelMachine<T> FitPath<T>::fit_fourier() {
+  FourierMap<T> map = sample_map();
+  const Index m = map.n_features(), n = summary_.rows;
+  LinearSolution solution;
+  const bool dual = n < m;
+  const double features = dual ? 8.0 * static_cast<double>(n) * static_cast<double>(m) : 0.0;
+  if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, features,
+                           !dual && choice().preconditioned_cg_is_faster(m, auto_tolerance<T>))) {
+    PhaseTimer timer(report_, "cg");
+    IterationOptions limits = iterations();
+    if (options_.solver == "auto") limits.tol = std::min(limits.tol, auto_tolerance<T>);
+    solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, execution_, report_);
+  } else if (dual) {
+    solution = fourier_dual(map);
+  } else {
+    Moments moments(m, origin_);
+    sum(map, moments);
+    if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
+    PhaseTimer timer(report_, "solve");
+    solution = solve_primal(moments, problem(), execution_, report_);
+  }
+  return finish(std::move(map), solution);
+}
+
+template <Real T>
+LinearSolution FitPath<T>::iterate(const FourierMap<T>& map, const Expansion& expansion) {
+  const std::string& solver = options_.solver;
+  PhaseTimer timer(report_, solver);
+  report_.reason = fmt::format("{}: asked for", solver);
+  const ExpandedProblem<FourierMap<T>> task{
+      map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept};
+  const double n = static_cast<double>(rows_.rows().value_or(summary_.rows)), limit = memory_limit(execution_);
+  if (solver == "lsmr") {
+    const double needed = 16 * n * static_cast<double>(rows_.dim_out());
+    require(needed <= limit,
+            "fit: solver 'lsmr' needs {} for vectors over the rows, the memory budget is {}; use solver 'cg'",
+            format_bytes(needed), format_bytes(limit));
+    return solve_expanded_lsmr(task, iterations(), execution_, report_);
+  }
+  if (solver == "idr") return solve_expanded_idr(task, options_.seed, iterations(), execution_, report_);
+  const bool keep_rows = n * static_cast<double>(rows_.dim_in() + 1) * sizeof(T) <= limit / 4;
+  const BatchOptions batches{solver == "sgd" ? StepRule::sgd : StepRule::adam, options_.seed, keep_rows};
+  return solve_expanded_batches(task, batches, iterations(), execution_, report_);
+}
+
+// Kernels whose outputs do not come apart: curl-free, divergence-free, sums; and any kernel for iterative solvers.
+template <Real T>
+KernelMachine<T> FitPath<T>::fit_fourier_expanded() {
+  FourierMap<T> map = sample_map();
+  const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
+  const Index m = map.n_features();
+  LinearSolution solution;
+  const double gram_bytes = 8.0 * static_cast<double>(m) * static_cast<double>(m);
+  if (choice().iterative_only()) {
+    solution = iterate(map, expansion);
+  } else if (choice().use_direct(expansion.dim_coef(), gram_bytes,
+                                 choice().plain_cg_is_faster(m, expansion.dim_coef()))) {
+    Moments moments(m, origin_);
+    sum(map, moments);
+    if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
+    PhaseTimer timer(report_, "solve");
+    solution = solve_expanded(moments, expansion, options_.alpha, options_.fit_intercept, execution_, report_);
+  } else {
+    PhaseTimer timer(report_, "cg");
+    solution = solve_expanded_cg(map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept,
+                                 iterations(), execution_, report_);
+  }
+  return finish(std::move(map), solution);
+}
+
+// SPEC 1d for N < 2D: the dual with K = phi phiᵀ, then Theta = phiᵀ C.
+template <Real T>
+LinearSolution FitPath<T>::fourier_dual(const FourierMap<T>& map) {
+  const auto all = gather(rows_, summary_, origin_, at_once_);
+  Matrix<T> phi(all.X.rows(), map.n_features());
+  Matrix<double> K;
+  {
+    PhaseTimer timer(report_, "features");
+    evaluate(map, all.X, View<T>(phi), execution_);
+    K = dual_gram(phi, execution_);
+  }
+  PhaseTimer timer(report_, "solve");
+  LinearSolution solution = solve_dual(K, all.dual, problem(), execution_, report_);
+  if (options_.keep_moments) {
+    Moments moments(map.n_features(), origin_);
+    sum(map, moments);
+    moments_ = std::make_shared<const Moments>(std::move(moments));
+  }
+  solution.coefficients = transposed_product(phi, solution.coefficients, execution_);
+  return solution;
+}
+
+template class FitPath<float>;
+template class FitPath<double>;
+
+}  // namespace carmina

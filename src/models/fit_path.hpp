@@ -1,0 +1,98 @@
+// models/fit_path.hpp -- the one path of a fit: summary of the rows, kernel, map, loss and solver, machine.
+//
+// fit.cpp walks it; what differs between Fourier, exact and sketched machines, and losses other than the squared one,
+// stands in the files beside it.
+#pragma once
+#include "preparation.hpp"
+#include "row_matrices.hpp"
+#include "solver_choice.hpp"
+
+#include <carmina/models/kernel_machine.hpp>
+#include <carmina/solvers/any_loss.hpp>
+#include <carmina/solvers/iterative.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+namespace carmina {
+
+template <Real T>
+class FitPath {
+ public:
+  FitPath(RowSource<T>& rows, const FitOptions& options)
+      : rows_(rows),
+        options_(options),
+        execution_(options.execution),
+        at_once_(block_rows(rows.dim_in() + rows.dim_out(), options.execution)),
+        sketch_(options.chosen_sketch()) {}
+
+  KernelMachine<T> run();
+
+ private:
+  using Map = typename KernelMachine<T>::Map;
+
+  // fit_exact.cpp
+  KernelMachine<T> fit_exact(const ScalarKernel& scalar);
+  KernelMachine<T> fit_exact_blocks();
+  // fit_fourier.cpp
+  KernelMachine<T> fit_fourier();
+  KernelMachine<T> fit_fourier_expanded();
+  LinearSolution iterate(const FourierMap<T>& map, const Expansion& expansion);
+  LinearSolution fourier_dual(const FourierMap<T>& map);
+  FourierMap<T> sample_map() const;
+  // fit_sketched.cpp
+  KernelMachine<T> fit_sketched(const ScalarKernel& scalar);
+  Matrix<T> rows_at(const std::vector<Index>& numbers);
+  // fit_any_loss.cpp
+  KernelMachine<T> fit_fourier_any_loss();
+  KernelMachine<T> fit_exact_any_loss(const ScalarKernel& scalar);
+  template <ScalarMap M>
+  LinearSolution minimise_loss(const M& map, const CoefficientSpace& space);
+  LinearSolution minimise_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem);
+  AnyLossProblem loss_problem();
+
+  bool squared_loss() const { return std::holds_alternative<Squared>(options_.loss); }
+  SquaredLossProblem problem() const { return {outputs_, options_.alpha, options_.fit_intercept}; }
+  IterationOptions iterations() const { return {options_.max_iter, options_.tol}; }
+  SolverChoice choice() { return {options_, report_, summary_.rows, rows_.dim_in(), rows_.dim_out()}; }
+
+  // The streamed sums of a map's features.
+  template <ScalarMap M>
+  void sum(const M& map, Moments& moments);
+  KernelMachine<T> finish(Map map, const LinearSolution& solution);
+
+  RowSource<T>& rows_;
+  const FitOptions& options_;
+  const Execution& execution_;
+  Index at_once_;
+  std::optional<sketches::Distribution> sketch_;
+  SolveReport report_;
+  DataSummary summary_;
+  InputTransform transform_;
+  std::optional<Kernel> kernel_;
+  OutputFactor outputs_;
+  Vector<double> origin_, weights_;
+  std::shared_ptr<const Moments> moments_;
+};
+
+template <Real T>
+template <ScalarMap M>
+void FitPath<T>::sum(const M& map, Moments& moments) {
+  PhaseTimer timer(report_, "gram");
+  MomentsBuilder builder(map, moments, execution_);
+  const Index total = rows_.rows().value_or(0);
+  rows_.rewind();
+  // Whole batches of the builder, about half a second of work each, so that progress is seen to move.
+  const double batch_work =
+      static_cast<double>(builder.rows_at_once()) * std::pow(static_cast<double>(moments.sums.cols()), 2);
+  const auto batches = static_cast<Index>(std::max(1.0, std::min(5e10 / batch_work, 16.0)));
+  const Index step = batches * builder.rows_at_once();
+  for (auto block = rows_.next(step); block.rows > 0; block = rows_.next(step)) {
+    builder.add(block);
+    execution_.checkpoint({"fitting", block.first_row + block.rows, total});
+  }
+}
+
+}  // namespace carmina

@@ -1,0 +1,210 @@
+// solvers/any_loss.cpp -- the method of multipliers around Newton or L-BFGS steps, and the certificate that ends it.
+#include <carmina/solvers/any_loss.hpp>
+
+#include "loss_rows.hpp"
+#include "newton_direction.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+class AnyLossSolver {
+ public:
+  AnyLossSolver(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
+                Direction direction, const IterationOptions& options, const Execution& execution, SolveReport& report)
+      : rows_(problem.loss, std::move(problem.targets), std::move(problem.weights), execution),
+        model_(features, space, rows_, problem.alpha, problem.fit_intercept, execution),
+        options_(options),
+        execution_(execution),
+        report_(report),
+        direction_(direction) {}
+
+  LinearSolution run() {
+    start();
+    Index steps = 0;
+    int stalls = 0;
+    double last_gap = std::numeric_limits<double>::infinity();
+    while (true) {
+      steps += minimise(options_.max_iter - steps);
+      const double gap = certify();
+      execution_.checkpoint({"solving", steps, options_.max_iter});
+      if (gap <= options_.tol || steps >= options_.max_iter) break;
+      if (stalled_ && (rho_ == 0 || ++stalls > 20)) break;
+      if (rho_ > 0) {
+        lambda_ = G_;
+        // Multipliers close the gap by themselves when rho is small; a smaller rho only costs more Newton steps.
+        // One too small leaves a problem that rounding hides.
+        if (stalled_) {
+          rho_ *= 8;
+        } else if (gap > last_gap / 4) {
+          rho_ /= 2;
+        }
+      } else if (gap >= last_gap) {
+        break;  // rounding
+      }
+      last_gap = gap;
+    }
+    finish(steps);
+    return model_.solution(best_);
+  }
+
+ private:
+  // The ridge solution, which the preconditioner knows; then a step rho of the size of its residuals.
+  void start() {
+    at_ = model_.ridge_point();
+    model_.values(at_, F_);
+    lambda_ = Matrix<double>::Zero(rows_.rows(), rows_.outputs());
+    if (!rows_.smooth()) {
+      const double deviation = rows_.mean_deviation(F_);
+      const double spread = rows_.mean_deviation(Matrix<double>::Zero(rows_.rows(), rows_.outputs()));
+      rho_ = std::max(deviation, 1e-6 * spread);
+      if (rho_ == 0) rho_ = 1;
+    }
+    best_ = at_;
+    best_value_ = rows_.value(F_) + model_.penalty(at_);
+    lower_ = -std::numeric_limits<double>::infinity();
+  }
+
+  // Steps on the smooth problem of the current rho and lambda until its gradient adds little to the gap.
+  Index minimise(Index allowed) {
+    LimitedMemory memory;
+    double objective = rows_.envelope(F_, lambda_, rho_, G_) + model_.penalty(at_);
+    Point gradient = model_.gradient(at_, G_);
+    stalled_ = false;
+    for (Index step = 0;; ++step) {
+      if (small(gradient, step == 0) || step >= allowed) return step;
+      execution_.checkpoint({"solving", step, 0});
+      Point move;
+      if (direction_ == Direction::newton) {
+        rows_.curvatures(F_, lambda_, rho_, curvatures_);
+        move = newton_direction(model_, curvatures_, gradient);
+      } else {
+        rows_.curvatures(F_, lambda_, rho_, curvatures_);
+        move = memory.direction(model_, std::max(curvatures_.mean, 1e-12), gradient);
+      }
+      double slope = model_.dot(gradient, move);
+      if (!(slope < 0)) {  // rounding, or curvature that was all zero
+        move = model_.precondition(std::max(curvatures_.mean, 1e-12), gradient).scaled(-1);
+        slope = model_.dot(gradient, move);
+        if (!(slope < 0)) return stall(step);
+      }
+      model_.values(move, dF_);
+      double next = objective;
+      const double t = line_search(move, slope, next);
+      if (t == 0) return stall(step);
+      const Point before = gradient;
+      at_ = at_.plus(move, t);
+      F_.swap(trial_);
+      gradient = model_.gradient(at_, G_);
+      if (direction_ == Direction::lbfgs) memory.remember(move.scaled(t), gradient.plus(before, -1));
+      const bool no_progress = objective - next <= 1e-15 * std::abs(objective);
+      objective = next;
+      if (no_progress && ++idle_ > 3) return stall(step + 1);
+      if (!no_progress) idle_ = 0;
+    }
+  }
+
+  // A step along `move` that lowers the objective and leaves at most half of the slope, by size; trial_ is F there,
+  // `objective` the value. 0: none. The slope only grows with t, so the secant's point between a falling and a rising
+  // end, pulled towards the older end (the Illinois rule), closes in on its zero.
+  double line_search(const Point& move, double slope, double& objective) {
+    const double curved = model_.alpha() * move.theta.squaredNorm(),
+                 linear = model_.alpha() * at_.theta.dot(move.theta);
+    const double start = objective, penalty = model_.penalty(at_);
+    const auto slope_at = [&](double t) {
+      trial_ = F_ + t * dF_;
+      objective = rows_.envelope(trial_, lambda_, rho_, G_) + penalty + t * linear + t * t * curved / 2;
+      return rows_.weighted_dot(G_, dF_) + linear + t * curved;
+    };
+    const auto lower = [&](double t) { return objective <= start + 1e-4 * t * slope + 1e-15 * std::abs(start); };
+    double low = 0, high = 1, at_low = slope, at_high = slope_at(1);
+    if (at_high <= 0.5 * std::abs(slope) && lower(1)) return 1;  // also while it still falls: no step is made longer
+    for (int k = 0; k < 60; ++k) {
+      const double t = std::clamp(low - at_low * (high - low) / (at_high - at_low), low + 0.01 * (high - low),
+                                  high - 0.01 * (high - low));
+      const double here = slope_at(t);
+      if (std::abs(here) <= 0.5 * std::abs(slope) && lower(t)) return t;
+      if (here < 0) {
+        low = t, at_low = here, at_high /= 2;
+      } else {
+        high = t, at_high = here, at_low /= 2;
+      }
+    }
+    if (low > 0) slope_at(low);
+    return low;
+  }
+
+  Index stall(Index step) {
+    rows_.envelope(F_, lambda_, rho_, G_);
+    stalled_ = true;
+    return step;
+  }
+
+  // |gradient|^2 / (2 alpha) is what theta adds to the duality gap; the intercept's part is a sum that must vanish.
+  // Each smooth problem but the last is solved to a part of the gap alone, by one step at least.
+  bool small(const Point& gradient, bool first) const {
+    const double target = std::max(0.3 * options_.tol, first || rho_ == 0 ? 0.0 : 0.03 * last_relative_gap_);
+    const double allowed = target * std::abs(best_value_);
+    const double of_intercept = gradient.b.norm() * rows_.mean_deviation(F_);
+    return gradient.theta.squaredNorm() / (2 * model_.alpha()) <= allowed && of_intercept <= allowed;
+  }
+
+  // SPEC 2c: with g_i in the domain of l* (and sum_i w_i g_i = 0), -sum_i w_i l*(g_i) - |sum_i w_i Phi_i g_i|^2 / (2
+  // alpha) is below J everywhere. Returns the relative gap to the best value seen.
+  double certify() {
+    model_.values(at_, F_);  // afresh: steps leave rounding behind
+    const double value = rows_.value(F_) + model_.penalty(at_);
+    if (value <= best_value_) {
+      best_value_ = value;
+      best_ = at_;
+    }
+    dual_ = G_;
+    if (model_.has_intercept()) rows_.balance(dual_);
+    lower_ = std::max(lower_, -rows_.conjugate(dual_) - model_.dual_penalty(dual_));
+    last_relative_gap_ = std::max(0.0, best_value_ - lower_) / std::max(std::abs(best_value_), 1e-300);
+    return last_relative_gap_;
+  }
+
+  void finish(Index steps) {
+    report_.solver = direction_ == Direction::newton ? "newton" : "lbfgs";
+    report_.iterations = std::max<Index>(steps, 1);
+    report_.residual = last_relative_gap_;
+    report_.objective = best_value_;
+    if (last_relative_gap_ <= options_.tol) return;
+    report_.status = SolveStatus::not_converged;
+    report_.message = fmt::format(
+        "{} stopped after {} steps at a relative duality gap of {:.1e}, above tol = {:.1e}; "
+        "allow more iterations or a larger tol",
+        report_.solver, steps, last_relative_gap_, options_.tol);
+  }
+
+  LossRows rows_;
+  LossModel model_;
+  const IterationOptions options_;
+  const Execution execution_;
+  SolveReport& report_;
+  Direction direction_;
+
+  Point at_, best_;
+  Matrix<double> F_, dF_, trial_, G_, lambda_, dual_;  // (n, p)
+  RowCurvatures curvatures_;
+  double rho_ = 0, best_value_ = 0, lower_ = 0, last_relative_gap_ = 1;
+  int idle_ = 0;
+  bool stalled_ = false;
+};
+
+}  // namespace
+
+LinearSolution solve_any_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
+                              Direction direction, const IterationOptions& options, const Execution& execution,
+                              SolveReport& report) {
+  require(problem.alpha > 0, "fit: alpha must be positive for a loss other than the squared one, found {}",
+          problem.alpha);
+  return AnyLossSolver(features, space, std::move(problem), direction, options, execution, report).run();
+}
+
+}  // namespace carmina

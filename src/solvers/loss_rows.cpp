@@ -1,0 +1,190 @@
+// solvers/loss_rows.cpp -- loops over rows; tiles are fixed and their sums are added in order.
+#include "loss_rows.hpp"
+
+#include <carmina/losses/row_functions.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+constexpr Index tile_rows = 1024;
+
+}  // namespace
+
+LossRows::LossRows(Loss loss, Matrix<double> targets, Vector<double> weights, Execution execution)
+    : loss_(std::move(loss)),
+      targets_(std::move(targets)),
+      weights_(std::move(weights)),
+      total_weight_(weights_.size() == 0 ? static_cast<double>(targets_.rows()) : weights_.sum()),
+      execution_(std::move(execution)) {}
+
+// body(one loss, first, last) returns the sum of its rows.
+template <class Body>
+double LossRows::sum_over_rows(const Body& body) const {
+  const Index n = rows(), tiles = (n + tile_rows - 1) / tile_rows;
+  std::vector<double> sums(static_cast<std::size_t>(tiles), 0.0);
+  std::visit(
+      [&](const auto& loss) {
+        parallel_for(tiles, execution_.thread_count(), [&](Index tile, int) {
+          sums[static_cast<std::size_t>(tile)] = body(loss, tile * tile_rows, std::min(n, (tile + 1) * tile_rows));
+        });
+      },
+      loss_);
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+double LossRows::value(const Matrix<double>& F) const {
+  const Index p = outputs();
+  return sum_over_rows([&](const auto& loss, Index first, Index last) {
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      sum += weight(i) * row_value(loss, F.data() + i * p, targets_.data() + i * p, p);
+    }
+    return sum;
+  });
+}
+
+double LossRows::envelope(const Matrix<double>& F, const Matrix<double>& lambda, double rho, Matrix<double>& G) const {
+  const Index p = outputs();
+  G.resize(rows(), p);
+  return sum_over_rows([&](const auto& loss, Index first, Index last) {
+    std::vector<double> v(static_cast<std::size_t>(p));
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      const double *f = F.data() + i * p, *y = targets_.data() + i * p;
+      double* g = G.data() + i * p;
+      if (rho == 0) {
+        row_gradient(loss, f, y, p, g);
+        sum += weight(i) * row_value(loss, f, y, p);
+        continue;
+      }
+      for (Index j = 0; j < p; ++j) v[static_cast<std::size_t>(j)] = f[j] + rho * lambda(i, j);
+      row_prox(loss, v.data(), y, rho, p, g);
+      double value = row_value(loss, g, y, p);
+      for (Index j = 0; j < p; ++j) {
+        g[j] = (v[static_cast<std::size_t>(j)] - g[j]) / rho;
+        value += rho * g[j] * g[j] / 2;
+      }
+      sum += weight(i) * value;
+    }
+    return sum;
+  });
+}
+
+void LossRows::curvatures(const Matrix<double>& F, const Matrix<double>& lambda, double rho, RowCurvatures& out) const {
+  const Index p = outputs();
+  out.diagonal.resize(rows(), p);
+  out.direction.resize(rows(), p);
+  out.along.resize(rows());
+  const double trace = sum_over_rows([&](const auto& loss, Index first, Index last) {
+    std::vector<double> v(static_cast<std::size_t>(p));
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        v[static_cast<std::size_t>(j)] = F(i, j) + (rho > 0 ? rho * lambda(i, j) : 0.0);
+      }
+      double* diagonal = out.diagonal.data() + i * p;
+      row_curvature(loss, v.data(), targets_.data() + i * p, rho, p, diagonal, out.direction.data() + i * p,
+                    out.along[i]);
+      double of_row = out.along[i];
+      for (Index j = 0; j < p; ++j) of_row += diagonal[j];
+      if (p == 1) {  // one output: all of it on the diagonal
+        diagonal[0] = of_row;
+        out.along[i] = 0;
+      }
+      sum += weight(i) * of_row;
+    }
+    return sum;
+  });
+  out.mean = trace / (total_weight_ * static_cast<double>(p));
+  out.of_one_row = total_weight_ / static_cast<double>(rows()) / (rho > 0 ? rho : 1.0);
+}
+
+void LossRows::multiply(const RowCurvatures& D, const Matrix<double>& Q, Matrix<double>& out) const {
+  const Index n = rows(), p = outputs();
+  out.resize(n, p);
+  parallel_for((n + tile_rows - 1) / tile_rows, execution_.thread_count(), [&](Index tile, int) {
+    for (Index i = tile * tile_rows; i < std::min(n, (tile + 1) * tile_rows); ++i) {
+      double along = 0;
+      if (D.along[i] != 0) along = D.along[i] * D.direction.row(i).dot(Q.row(i));
+      for (Index j = 0; j < p; ++j) {
+        const double rank_one = along == 0 ? 0.0 : along * D.direction(i, j);
+        out(i, j) = weight(i) * (D.diagonal(i, j) * Q(i, j) + rank_one);
+      }
+    }
+  });
+}
+
+double LossRows::conjugate(const Matrix<double>& G) const {
+  const Index p = outputs();
+  return sum_over_rows([&](const auto& loss, Index first, Index last) {
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      sum += weight(i) * row_conjugate(loss, G.data() + i * p, targets_.data() + i * p, p);
+    }
+    return sum;
+  });
+}
+
+double LossRows::weighted_dot(const Matrix<double>& G, const Matrix<double>& R) const {
+  return sum_over_rows([&](const auto&, Index first, Index last) {
+    double sum = 0;
+    for (Index i = first; i < last; ++i) sum += weight(i) * G.row(i).dot(R.row(i));
+    return sum;
+  });
+}
+
+Vector<double> LossRows::sums(const Matrix<double>& R) const {
+  Vector<double> total = Vector<double>::Zero(outputs());
+  for (Index i = 0; i < rows(); ++i) total += weight(i) * R.row(i).transpose();
+  return total;
+}
+
+void LossRows::apply_weights(Matrix<double>& R) const {
+  if (weights_.size() > 0) R.array().colwise() *= weights_.array();
+}
+
+double LossRows::mean_deviation(const Matrix<double>& F) const {
+  double sum = 0;
+  for (Index i = 0; i < rows(); ++i) sum += weight(i) * (F.row(i) - targets_.row(i)).lpNorm<1>();
+  return sum / (total_weight_ * static_cast<double>(outputs()));
+}
+
+// Radial losses: all g_i move by the same amount, then shrink until the largest is inside the ball; the sum stays zero.
+// Entrywise ones: sum_i w_i clip(g_ij - c) falls with c, so bisection finds its zero, which exists because every
+// interval holds 0.
+void LossRows::balance(Matrix<double>& G) const {
+  const Index n = rows(), p = outputs();
+  std::visit(
+      [&]<class L>(const L& loss) {
+        if constexpr (L::radial) {
+          G.rowwise() -= (sums(G) / total_weight_).transpose();
+          const double largest = G.rowwise().norm().maxCoeff();
+          if (largest > loss.radius()) G *= loss.radius() / largest;
+        } else {
+          for (Index j = 0; j < p; ++j) {
+            const auto clipped = [&](Index i, double c) {
+              const double y = targets_(i, j);
+              return std::clamp(G(i, j) - c, loss.low(y, j), loss.high(y, j));
+            };
+            double below = -2, above = 2;  // every interval is of length 1
+            for (int step = 0; step < 80; ++step) {
+              const double c = (below + above) / 2;
+              double sum = 0;
+              for (Index i = 0; i < n; ++i) sum += weight(i) * clipped(i, c);
+              (sum > 0 ? below : above) = c;
+            }
+            const double c = (below + above) / 2;
+            for (Index i = 0; i < n; ++i) G(i, j) = clipped(i, c);
+          }
+        }
+      },
+      loss_);
+}
+
+}  // namespace carmina

@@ -1,0 +1,236 @@
+// solvers/newton_direction.cpp -- the model's products, and the systems that give a descent direction.
+#include "newton_direction.hpp"
+
+#include <carmina/backends/blas.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace carmina {
+
+LossModel::LossModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
+                     bool fit_intercept, Execution execution)
+    : features_(features),
+      space_(space),
+      rows_(rows),
+      alpha_(alpha),
+      fit_intercept_(fit_intercept),
+      execution_(std::move(execution)),
+      mean_(Vector<double>::Zero(features.features)) {
+  const Index m = features_.features;
+  Matrix<double> G;
+  features_.gram(Vector<double>::NullaryExpr(rows_.rows(), [&](Index i) { return rows_.weight(i); }), G);
+  if (fit_intercept_) {
+    mean_ = G.row(m).head(m).transpose() / rows_.total_weight();
+    for (Index i = 0; i < m; ++i)
+      G.row(i).head(i + 1) -= rows_.total_weight() * mean_[i] * mean_.head(i + 1).transpose();
+  }
+  inverse_ = space_.inverse(G.topLeftCorner(m, m), alpha_, execution_);
+}
+
+void LossModel::values(const Point& at, Matrix<double>& F) const {
+  const Matrix<double> C = space_.expand(at.theta);
+  features_.forward(C, F);
+  F.rowwise() += (at.b - C.transpose() * mean_).transpose();
+}
+
+Point LossModel::pull_back(const Matrix<double>& R) const {
+  Matrix<double> sums;
+  features_.backward(R, sums);
+  const Vector<double> total = R.colwise().sum().transpose();
+  sums.noalias() -= mean_ * total.transpose();
+  return {space_.contract(sums), fit_intercept_ ? total : Vector<double>(Vector<double>::Zero(total.size()))};
+}
+
+Point LossModel::gradient(const Point& at, const Matrix<double>& G) const {
+  Matrix<double> R = G;
+  rows_.apply_weights(R);
+  Point slope = pull_back(R);
+  slope.theta += alpha_ * at.theta;
+  return slope;
+}
+
+double LossModel::dual_penalty(const Matrix<double>& G) const {
+  Matrix<double> R = G;
+  rows_.apply_weights(R);
+  return pull_back(R).theta.squaredNorm() / (2 * alpha_);
+}
+
+Point LossModel::precondition(double c, const Point& r) const {
+  return {inverse_(c, r.theta), r.b / (c * rows_.total_weight())};
+}
+
+Point LossModel::ridge_point() const {
+  Matrix<double> Y = rows_.targets();
+  Vector<double> b = Vector<double>::Zero(rows_.outputs());
+  if (fit_intercept_) {
+    b = rows_.sums(Y) / rows_.total_weight();
+    Y.rowwise() -= b.transpose();
+  }
+  rows_.apply_weights(Y);
+  return {inverse_(1, pull_back(Y).theta), b};
+}
+
+LinearSolution LossModel::solution(const Point& at) const {
+  LinearSolution found{space_.model_coefficients(at.theta), at.b};
+  if (fit_intercept_) found.intercept -= space_.expand(at.theta).transpose() * mean_;
+  return found;
+}
+
+Matrix<double> LossModel::centred_gram(const Vector<double>& u) const {
+  const Index m = features_.features;
+  Matrix<double> H;
+  features_.gram(u, H);
+  if (!fit_intercept_) return H;
+  const double total = H(m, m);
+  const Vector<double> g = H.row(m).head(m).transpose();
+  for (Index i = 0; i < m; ++i) {
+    H.row(i).head(i + 1) += total * mean_[i] * mean_.head(i + 1).transpose() - g[i] * mean_.head(i + 1).transpose() -
+                            mean_[i] * g.head(i + 1).transpose();
+  }
+  H.row(m).head(m) = g - total * mean_;
+  return H;
+}
+
+namespace {
+
+// x <- H⁻¹ x for H by its lower triangle; false when H is singular to rounding.
+bool solve_in_place(Matrix<double>& H, Vector<double>& x, const Execution& execution) {
+  const Index order = H.rows();
+  BlasThreads blas(order < 1500 ? 1 : execution.thread_count());
+  if (!backend::cholesky(order, H.data(), H.outerStride())) return false;
+  backend::cholesky_solve(order, 1, H.data(), H.outerStride(), x.data(), 1);
+  return true;
+}
+
+// The intercept is not penalised: a tenth of a row keeps it in place where no row has curvature.
+double intercept_curvature(const LossModel& model, const RowCurvatures& D, double total) {
+  return model.has_intercept() ? total + 0.1 * D.of_one_row : 1.0;
+}
+
+Vector<double> curvature_weights(const LossModel& model, const RowCurvatures& D, Index j) {
+  return Vector<double>::NullaryExpr(D.along.size(),
+                                     [&](Index i) { return model.rows().weight(i) * D.diagonal(i, j); });
+}
+
+// Every output on its own: f^2 sum_i u_i z_i z_iᵀ + alpha I, f sum_i u_i z_i and sum_i u_i, f the output's factor.
+bool separate_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
+  const Index p = model.rows().outputs(), m = gradient.theta.size() / p;
+  const double f = model.space().root(0, 0);
+  move = gradient;
+  for (Index j = 0; j < p; ++j) {
+    Matrix<double> H = model.centred_gram(curvature_weights(model, D, j));
+    H.topLeftCorner(m, m) *= f * f;
+    H.diagonal().head(m).array() += model.alpha();
+    H.row(m).head(m) *= model.has_intercept() ? f : 0.0;
+    H(m, m) = intercept_curvature(model, D, H(m, m));
+    Vector<double> x(m + 1);
+    for (Index k = 0; k < m; ++k) x[k] = -gradient.theta[k * p + j];
+    x[m] = -gradient.b[j];
+    if (!solve_in_place(H, x, model.execution())) return false;
+    for (Index k = 0; k < m; ++k) move.theta[k * p + j] = x[k];
+    move.b[j] = model.has_intercept() ? x[m] : 0.0;
+  }
+  return true;
+}
+
+// Outputs that meet only through B: the sum over outputs of (row j of B)(row j of B)ᵀ (x) sum_i u_ij z_i z_iᵀ.
+bool coupled_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
+  const Index p = model.rows().outputs(), rank = model.space().rank(), order = gradient.theta.size(), m = order / rank;
+  Matrix<double> H = Matrix<double>::Zero(order + p, order + p);
+  H.diagonal().head(order).setConstant(model.alpha());
+  for (Index j = 0; j < p; ++j) {
+    const Matrix<double> G = model.centred_gram(curvature_weights(model, D, j));
+    Vector<double> b(rank);
+    for (Index a = 0; a < rank; ++a) b[a] = model.space().root(j, a);
+    const Matrix<double> bb = b * b.transpose();
+    parallel_for(m, model.execution().thread_count(), [&](Index k, int) {
+      for (Index l = 0; l <= k; ++l) H.block(k * rank, l * rank, rank, rank) += G(k, l) * bb;
+    });
+    if (model.has_intercept()) {
+      for (Index k = 0; k < m; ++k) H.row(order + j).segment(k * rank, rank) = G(m, k) * b.transpose();
+    }
+    H(order + j, order + j) = intercept_curvature(model, D, G(m, m));
+  }
+  Vector<double> x(order + p);
+  x << -gradient.theta, -gradient.b;
+  if (!solve_in_place(H, x, model.execution())) return false;
+  move = {x.head(order), model.has_intercept() ? Vector<double>(x.tail(p)) : Vector<double>(Vector<double>::Zero(p))};
+  return true;
+}
+
+Point conjugate_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient) {
+  constexpr Index most = 200;
+  constexpr double enough = 1e-2;  // of the gradient's norm in the preconditioner's metric
+  const double c = std::max(D.mean, 1e-12);
+  Matrix<double> F, R;
+  const auto product = [&](const Point& q) {
+    model.values(q, F);
+    model.rows().multiply(D, F, R);
+    Point out = model.pull_back(R);
+    out.theta += model.alpha() * q.theta;
+    out.b += 0.1 * D.of_one_row * q.b;
+    return out;
+  };
+  Point x{Vector<double>::Zero(gradient.theta.size()), Vector<double>::Zero(gradient.b.size())};
+  Point r = gradient.scaled(-1), z = model.precondition(c, r), q = z;
+  if (!model.has_intercept()) z.b.setZero(), q.b.setZero();
+  double rz = LossModel::dot(r, z);
+  const double first = rz;
+  for (Index k = 0; k < most && rz > enough * enough * first; ++k) {
+    const Point Hq = product(q);
+    const double curvature = LossModel::dot(q, Hq);
+    if (!(curvature > 0)) break;
+    x = x.plus(q, rz / curvature);
+    r = r.plus(Hq, -rz / curvature);
+    z = model.precondition(c, r);
+    if (!model.has_intercept()) z.b.setZero();
+    const double next = LossModel::dot(r, z);
+    q = z.plus(q, next / rz);
+    rz = next;
+  }
+  return x;
+}
+
+}  // namespace
+
+Point newton_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient) {
+  constexpr Index largest_coupled = 3000;  // order of a matrix that is quick to factor again and again
+  Point move;
+  if ((D.along.array() == 0).all() && model.space().separable()) {
+    if (model.space().separate()) {
+      if (separate_direction(model, D, gradient, move)) return move;
+    } else if (gradient.theta.size() <= largest_coupled && coupled_direction(model, D, gradient, move)) {
+      return move;
+    }
+  }
+  return conjugate_direction(model, D, gradient);
+}
+
+Point LimitedMemory::direction(const LossModel& model, double curvature, const Point& gradient) const {
+  Point q = gradient;
+  std::vector<double> coefficient(moves_.size());
+  for (std::size_t k = moves_.size(); k-- > 0;) {
+    const auto& [move, change] = moves_[k];
+    coefficient[k] = LossModel::dot(move, q) / LossModel::dot(move, change);
+    q = q.plus(change, -coefficient[k]);
+  }
+  Point r = model.precondition(curvature, q);
+  if (!model.has_intercept()) r.b.setZero();
+  for (std::size_t k = 0; k < moves_.size(); ++k) {
+    const auto& [move, change] = moves_[k];
+    const double beta = LossModel::dot(change, r) / LossModel::dot(move, change);
+    r = r.plus(move, coefficient[k] - beta);
+  }
+  return r.scaled(-1);
+}
+
+void LimitedMemory::remember(Point move, Point change) {
+  if (LossModel::dot(move, change) <= 1e-14 * std::sqrt(LossModel::dot(move, move) * LossModel::dot(change, change)))
+    return;
+  moves_.emplace_back(std::move(move), std::move(change));
+  if (moves_.size() > moves_kept) moves_.pop_front();
+}
+
+}  // namespace carmina

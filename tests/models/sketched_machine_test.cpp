@@ -1,0 +1,200 @@
+// tests/models/sketched_machine_test.cpp -- sketched machines against dense formulas; losses with every kind of map.
+#include <gtest/gtest.h>
+#include <carmina/models/kernel_machine.hpp>
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+
+#include "support/random_matrix.hpp"
+#include "support/temp_dir.hpp"
+
+namespace carmina {
+namespace {
+
+using testing::max_difference;
+using testing::random_matrix;
+using testing::random_psd;
+using testing::TempDir;
+
+struct Rows {
+  Matrix<double> X = random_matrix(40, 2, 1), Y = random_matrix(40, 2, 2).array() + 3, Z = random_matrix(15, 2, 3);
+  Vector<double> w = random_matrix(40, 1, 4).cwiseAbs().array() + 0.2;
+};
+
+std::vector<sketches::Distribution> all_sketches() {
+  return {sketches::SubSample(6),
+          sketches::Gaussian(6),
+          sketches::SparseRademacher(6, 0.2),
+          sketches::SparseGaussian(6, 0.2),
+          sketches::Accumulation(6, 3),
+          sketches::CountSketch(6),
+          sketches::Hadamard(6),
+          sketches::LeverageScores(6, 0.5),
+          sketches::PivotedCholesky(6)};
+}
+
+sketches::Sketch draw(const sketches::Distribution& which, const Matrix<double>& X, const ScalarKernel& kernel) {
+  return sketches::sample<double>(which, 7, X, kernel);
+}
+
+// SPEC 2b with the intercept and weights, in the coefficients Gamma of f = M Gammaᵀ S k(x): [G (x) M, 1 (x) I] as a
+// dense design, penalty H (x) M; a solution of least norm where M is singular.
+Matrix<double> dense_predictions(const Rows& rows, const Matrix<double>& S, const ScalarKernel& kernel,
+                                 const Matrix<double>& M, double alpha, bool intercept) {
+  const Index n = rows.X.rows(), p = 2, s = S.rows(), order = s * p;
+  const Matrix<double> K = kernel_matrix<double>(kernel, rows.X, rows.X), G = K * S.transpose(), H = S * G;
+  const Matrix<double> Gz = kernel_matrix<double>(kernel, rows.Z, rows.X) * S.transpose();
+  const auto design = [&](const Matrix<double>& g) {
+    Eigen::MatrixXd all = Eigen::MatrixXd::Zero(g.rows() * p, order + (intercept ? p : 0));
+    for (Index i = 0; i < g.rows(); ++i) {
+      for (Index j = 0; j < p; ++j) {
+        for (Index k = 0; k < s; ++k) all.row(i * p + j).segment(k * p, p) = g(i, k) * M.row(j);
+        if (intercept) all(i * p + j, order + j) = 1;
+      }
+    }
+    return all;
+  };
+  const Eigen::MatrixXd A = design(G);
+  Eigen::VectorXd y(n * p), w(n * p);
+  for (Index i = 0; i < n * p; ++i) {
+    y[i] = rows.Y(i / p, i % p);
+    w[i] = rows.w[i / p];
+  }
+  Eigen::MatrixXd system = A.transpose() * w.asDiagonal() * A;
+  for (Index k = 0; k < s; ++k) {
+    for (Index l = 0; l < s; ++l) system.block(k * p, l * p, p, p) += alpha * H(k, l) * M;
+  }
+  const Eigen::VectorXd f =
+      design(Gz) * system.completeOrthogonalDecomposition().solve(A.transpose() * w.asDiagonal() * y);
+  return Eigen::Map<const Matrix<double>>(f.data(), rows.Z.rows(), p);
+}
+
+TEST(SketchedMachine, EqualsTheDenseFormula) {
+  const Rows rows;
+  for (const auto& which : all_sketches()) {
+    for (const Index rank : {1, 2}) {
+      for (const bool intercept : {false, true}) {
+        const Matrix<double> M = random_psd(2, rank, 5);
+        FitOptions options;
+        options.kernel = Decomposable(Laplacian(1.0), M);
+        options.sketch = which;
+        options.alpha = 0.3;
+        options.seed = 7;
+        options.fit_intercept = intercept;
+        const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+        const Matrix<double> S = draw(which, rows.X, Laplacian(1.0)).toarray();
+        const Matrix<double> expected = dense_predictions(rows, S, Laplacian(1.0), M, 0.3, intercept);
+        EXPECT_LT(max_difference(model.predict(rows.Z), expected), 1e-8) << sketch_name(which) << " rank " << rank;
+      }
+    }
+  }
+}
+
+TEST(SketchedMachine, KeepsTheAnchorsAlone) {
+  const Rows rows;
+  FitOptions options;
+  options.approximation = "sub_sample";
+  options.n_components = 6;
+  const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options);
+  EXPECT_EQ(std::get<KernelMap<double>>(model.map()).anchors().rows(), 6);
+  EXPECT_EQ(model.record().approximation, "sub_sample");
+  EXPECT_EQ(model.record().n_components, 6);
+}
+
+// All rows as anchors leave nothing out.
+TEST(SketchedMachine, AllRowsGiveTheExactMachine) {
+  const Rows rows;
+  for (const Loss& loss : {Loss(Squared{}), Loss(Huber(0.3)), Loss(Absolute{}), Loss(Pinball({0.2, 0.7}))}) {
+    FitOptions options;
+    options.kernel_name = "laplacian";
+    options.alpha = 0.3;
+    options.loss = loss;
+    options.tol = 1e-9;
+    options.approximation = "exact";
+    const auto exact = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+    options.sketch = sketches::SubSample(40);
+    const auto sketched = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+    EXPECT_LT(max_difference(exact.predict(rows.Z), sketched.predict(rows.Z)), 1e-3) << loss_name(loss);
+    EXPECT_EQ(exact.record().report.status, SolveStatus::converged);
+  }
+}
+
+// A threshold beyond every residual makes Huber's loss the squared one: for each map the two paths must meet.
+TEST(AnyLossMachine, AWideHuberIsTheSquaredLoss) {
+  const Rows rows;
+  const std::vector<Kernel> kernels = {Gaussian(1.0), Decomposable(Gaussian(1.0), random_psd(2, 1, 1)),
+                                       CurlFree(Gaussian(0.8)) + DivergenceFree(Gaussian(1.2))};
+  for (const char* approximation : {"fourier", "exact", "sub_sample"}) {
+    for (const Kernel& kernel : kernels) {
+      if (!kernel.separable() && std::string(approximation) != "fourier") continue;
+      FitOptions options;
+      options.kernel = kernel;
+      options.approximation = approximation;
+      options.n_components = 12;
+      options.alpha = 0.3;
+      const auto squared = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+      options.loss = Huber(1e6);
+      options.tol = 1e-14;
+      const auto huber = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+      EXPECT_LT(max_difference(squared.predict(rows.Z), huber.predict(rows.Z)), 1e-6) << approximation;
+    }
+  }
+}
+
+TEST(AnyLossMachine, SeveralLevelsOfOneTargetAreFittedTogether) {
+  const Rows rows;
+  FitOptions options;
+  options.n_components = 20;
+  options.loss = Pinball({0.1, 0.5, 0.9});
+  const auto joint = KernelMachine<double>::fit(rows.X, rows.Y.leftCols(1), options);
+  EXPECT_EQ(joint.dim_out(), 3);
+  const auto repeated = KernelMachine<double>::fit(rows.X, rows.Y.leftCols(1).replicate(1, 3), options);
+  EXPECT_EQ(max_difference(joint.predict(rows.Z), repeated.predict(rows.Z)), 0);
+}
+
+TEST(AnyLossMachine, SurvivesItsFile) {
+  const Rows rows;
+  const TempDir folder;
+  FitOptions options;
+  options.sketch = sketches::SparseRademacher(10, 0.2);
+  options.loss = Pinball({0.2, 0.7});
+  const auto model = KernelMachine<float>::fit(rows.X.cast<float>(), rows.Y.cast<float>(), options);
+  const std::string path = folder.path("model.safetensors");
+  model.save(path);
+  const auto again = std::get<KernelMachine<float>>(load_kernel_machine(path));
+  const Matrix<float> Z = rows.Z.cast<float>();
+  EXPECT_EQ(max_difference(model.predict(Z), again.predict(Z)), 0);
+  EXPECT_EQ(again.record().loss, options.loss);
+  EXPECT_EQ(again.record().approximation, "sparse_rademacher");
+  EXPECT_EQ(again.record().sketch, model.record().sketch);
+  EXPECT_EQ(again.record().report.objective, model.record().report.objective);
+}
+
+TEST(AnyLossMachine, RefusesWhatDoesNotGoTogether) {
+  const Rows rows;
+  const auto message = [&](const auto& change) {
+    FitOptions options;
+    options.n_components = 10;
+    change(options);
+    try {
+      KernelMachine<double>::fit(rows.X, rows.Y, options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto expect = [&](const auto& change, const char* part) {
+    EXPECT_NE(message(change).find(part), std::string::npos) << message(change);
+  };
+  expect([](FitOptions& o) { o.loss = Hinge{}; }, "-1 or 1");
+  expect([](FitOptions& o) { o.loss = Pinball({0.1, 0.5, 0.9}); }, "one for each of 2 outputs, found 3");
+  expect([](FitOptions& o) { o.loss = Huber(1), o.alpha = 0; }, "alpha must be positive for loss 'huber'");
+  expect([](FitOptions& o) { o.loss = Huber(1), o.solver = "lsmr"; }, "for the squared loss");
+  expect([](FitOptions& o) { o.solver = "newton"; }, "for losses other than the squared one");
+  expect([](FitOptions& o) { o.approximation = "nystrom"; }, "'sub_sample'");
+  expect([](FitOptions& o) { o.sketch = sketches::SubSample(41); }, "41");
+  expect([](FitOptions& o) { o.sketch = sketches::SubSample(5), o.kernel = CurlFree(Gaussian(1.0)); }, "sketch");
+}
+
+}  // namespace
+}  // namespace carmina
