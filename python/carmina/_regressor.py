@@ -37,8 +37,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         Even; 1 is taken as 2, with a warning. For a sketch given by name its size s.
     loss : str or loss, default="squared"
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target fits all of
-        them jointly: predictions then have a column for each level.
+        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target fits
+        all of them jointly: predictions then have a column for each level.
     alpha : float, default=1.0
         Strength of the penalty.
     gamma : "median" or float, default="median"
@@ -80,9 +80,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         The kernel, its width resolved.
     coef_ : ndarray of shape (n_features,) or (n_features, rank)
         Θ with f(x) = B Θᵀ φ(x): one row per cosine, then sine, of the frequencies (of all terms of a sum),
-        per training row of positive weight for the exact machine, or per anchor row of a sketch. B is the root
-        of A of a decomposable kernel (`kernel_.root`), else the identity: what a frequency of another operator-valued kernel is multiplied
-        with is part of its rows of Θ.
+        per training row of positive weight for the exact machine, or per anchor row of a sketch. B is the
+        root of A of a decomposable kernel (`kernel_.root`), else the identity: what a frequency of another
+        operator-valued kernel is multiplied with is part of its rows of Θ.
     intercept_ : float or ndarray of shape (p,)
         b; zero without an intercept.
     n_iter_ : int
