@@ -37,8 +37,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         Even; 1 is taken as 2, with a warning. For a sketch given by name its size s.
     loss : str or loss, default="squared"
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target fits
-        all of them jointly: predictions then have a column for each level.
+        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target
+        fits all of them jointly: predictions then have a column for each level.
     alpha : float, default=1.0
         Strength of the penalty.
     gamma : "median" or float, default="median"
