@@ -20,19 +20,10 @@ KernelMachine<T> FitPath<T>::run() {
   origin_ = options_.fit_intercept ? summary_.target_mean : Vector<double>(Vector<double>::Zero(p));
   const Term* term = kernel_->separable();
   if (term) outputs_ = output_factor(*term, p);
-  if (sketch_) {
-    require(term, "fit: a sketch is for one scalar kernel, with or without an output matrix; use 'fourier' or 'exact'");
-    return fit_sketched(term->scalar);
-  }
   const bool exact = options_.approximation == "exact";
-  if (!squared_loss()) {
-    if (!exact) return fit_fourier_any_loss();
-    require(term,
-            "fit: loss '{}' with an exact machine is for one scalar kernel, with or without an output matrix; "
-            "use approximation 'fourier'",
-            loss_name(options_.loss));
-    return fit_exact_any_loss(term->scalar);
-  }
+  if (!term && (sketch_ || (exact && !squared_loss()))) return fit_blocks();
+  if (sketch_) return fit_sketched(term->scalar);
+  if (!squared_loss()) return exact ? fit_exact_any_loss(term->scalar) : fit_fourier_any_loss();
   if (term && exact) return fit_exact(term->scalar);
   if (term && !choice().iterative_only()) return fit_fourier();
   outputs_ = {};

@@ -20,7 +20,10 @@ AnyLossProblem FitPath<T>::loss_problem() {
     for (Index i = 0; i < block.rows; ++i) {
       for (Index j = 0; j < p; ++j) {
         const auto y = static_cast<double>(block.Y[i * block.y_stride + j]);
-        if (const char* reason = refuses(options_.loss, y)) fail("fit: {}: {}", rows_.place(i), reason);
+        if (const char* expected = refuses(options_.loss, y)) {
+          fail("fit: {}: with loss '{}' a target must be {}, found {}", rows_.place(i), loss_name(options_.loss),
+               expected, y);
+        }
         targets.push_back(y);
       }
       weights.push_back(block.weights ? static_cast<double>(block.weights[i]) : 1.0);
@@ -37,6 +40,19 @@ AnyLossProblem FitPath<T>::loss_problem() {
   return problem;
 }
 
+// Of rows that were gathered.
+template <Real T>
+void FitPath<T>::check_targets(const Matrix<double>& Y) const {
+  for (Index i = 0; i < Y.rows(); ++i) {
+    for (Index j = 0; j < Y.cols(); ++j) {
+      if (const char* expected = refuses(options_.loss, Y(i, j))) {
+        fail("fit: row {}: with loss '{}' a target must be {}, found {}", i + 1, loss_name(options_.loss), expected,
+             Y(i, j));
+      }
+    }
+  }
+}
+
 template <Real T>
 LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const CoefficientSpace& space,
                                          AnyLossProblem problem) {
@@ -44,7 +60,7 @@ LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const 
   const Direction direction = options_.solver == "lbfgs" ? Direction::lbfgs : Direction::newton;
   LinearSolution solution =
       solve_any_loss(features, space, std::move(problem), direction, iterations(), execution_, report_);
-  report_.reason = options_.solver == "auto" ? fmt::format("newton: loss '{}'", loss_name(options_.loss))
+  report_.reason = options_.solver == "auto" ? fmt::format("{}: loss '{}'", report_.solver, loss_name(options_.loss))
                                              : fmt::format("{}: asked for", report_.solver);
   return solution;
 }
@@ -110,11 +126,7 @@ KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
   const Matrix<double> phi = (roots.asDiagonal() * K.bottomRows(rank)).transpose();
   AnyLossProblem problem{options_.loss, all.dual.targets.rowwise() + origin_.transpose(), all.dual.weights,
                          options_.alpha, options_.fit_intercept};
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < problem.targets.cols(); ++j) {
-      if (const char* reason = refuses(options_.loss, problem.targets(i, j))) fail("fit: row {}: {}", i + 1, reason);
-    }
-  }
+  check_targets(problem.targets);
   LinearSolution solution = minimise_loss(stored_features(phi, execution_),
                                           CoefficientSpace(outputs_, rank, rows_.dim_out()), std::move(problem));
   solution.coefficients = K.bottomRows(rank).transpose() * (roots.cwiseInverse().asDiagonal() * solution.coefficients);

@@ -45,7 +45,11 @@ class FitPath {
   // fit_sketched.cpp
   KernelMachine<T> fit_sketched(const ScalarKernel& scalar);
   Matrix<T> rows_at(const std::vector<Index>& numbers);
+  // fit_blocks.cpp
+  KernelMachine<T> fit_blocks();
+  void check_block_memory(Index n, Index anchors) const;
   // fit_any_loss.cpp
+  void check_targets(const Matrix<double>& Y) const;
   KernelMachine<T> fit_fourier_any_loss();
   KernelMachine<T> fit_exact_any_loss(const ScalarKernel& scalar);
   template <ScalarMap M>

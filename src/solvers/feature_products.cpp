@@ -97,6 +97,22 @@ FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution
   return products;
 }
 
+// The products of n p rows, F and R seen as (n, p).
+FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Execution& execution) {
+  const FeatureProducts tall = stored_features(phi, execution);
+  const Index n = phi.rows() / outputs;
+  FeatureProducts products{n, phi.cols(), {}, {}, tall.gram, outputs};
+  products.forward = [tall, n, outputs](const Matrix<double>& C, Matrix<double>& F) {
+    Matrix<double> column;
+    tall.forward(C, column);
+    F = Eigen::Map<const Matrix<double>>(column.data(), n, outputs);
+  };
+  products.backward = [tall](const Matrix<double>& R, Matrix<double>& out) {
+    tall.backward(Matrix<double>(Eigen::Map<const Matrix<double>>(R.data(), R.size(), 1)), out);
+  };
+  return products;
+}
+
 template <ScalarMap M>
 FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& rows, Index row_count,
                                   Index rows_at_once, const Execution& execution) {

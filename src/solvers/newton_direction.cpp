@@ -17,29 +17,48 @@ LossModel::LossModel(const FeatureProducts& features, const CoefficientSpace& sp
       alpha_(alpha),
       fit_intercept_(fit_intercept),
       execution_(std::move(execution)),
-      mean_(Vector<double>::Zero(features.features)) {
-  const Index m = features_.features;
+      mean_(Matrix<double>::Zero(features.features, std::max<Index>(1, features.block_outputs))) {
+  const Index m = features_.features, p = std::max<Index>(1, features_.block_outputs);
   Matrix<double> G;
-  features_.gram(Vector<double>::NullaryExpr(rows_.rows(), [&](Index i) { return rows_.weight(i); }), G);
+  features_.gram(Vector<double>::NullaryExpr(rows_.rows() * p, [&](Index i) { return rows_.weight(i / p); }), G);
   if (fit_intercept_) {
-    mean_ = G.row(m).head(m).transpose() / rows_.total_weight();
-    for (Index i = 0; i < m; ++i)
-      G.row(i).head(i + 1) -= rows_.total_weight() * mean_[i] * mean_.head(i + 1).transpose();
+    if (has_blocks()) {
+      for (Index j = 0; j < p; ++j) {
+        Matrix<double> R = Matrix<double>::Zero(rows_.rows(), p), sums;
+        R.col(j).setOnes();
+        rows_.apply_weights(R);
+        features_.backward(R, sums);
+        mean_.col(j) = sums / rows_.total_weight();
+      }
+    } else {
+      mean_ = G.row(m).head(m).transpose() / rows_.total_weight();
+    }
+    for (Index i = 0; i < m; ++i) {
+      G.row(i).head(i + 1) -= rows_.total_weight() * mean_.row(i) * mean_.topRows(i + 1).transpose();
+    }
   }
   inverse_ = space_.inverse(G.topLeftCorner(m, m), alpha_, execution_);
+}
+
+Vector<double> LossModel::mean_values(const Matrix<double>& C) const {
+  return has_blocks() ? Vector<double>(mean_.transpose() * C) : Vector<double>(C.transpose() * mean_);
 }
 
 void LossModel::values(const Point& at, Matrix<double>& F) const {
   const Matrix<double> C = space_.expand(at.theta);
   features_.forward(C, F);
-  F.rowwise() += (at.b - C.transpose() * mean_).transpose();
+  F.rowwise() += (at.b - mean_values(C)).transpose();
 }
 
 Point LossModel::pull_back(const Matrix<double>& R) const {
   Matrix<double> sums;
   features_.backward(R, sums);
   const Vector<double> total = R.colwise().sum().transpose();
-  sums.noalias() -= mean_ * total.transpose();
+  if (has_blocks()) {
+    sums.noalias() -= mean_ * total;
+  } else {
+    sums.noalias() -= mean_ * total.transpose();
+  }
   return {space_.contract(sums), fit_intercept_ ? total : Vector<double>(Vector<double>::Zero(total.size()))};
 }
 
@@ -74,7 +93,7 @@ Point LossModel::ridge_point() const {
 
 LinearSolution LossModel::solution(const Point& at) const {
   LinearSolution found{space_.model_coefficients(at.theta), at.b};
-  if (fit_intercept_) found.intercept -= space_.expand(at.theta).transpose() * mean_;
+  if (fit_intercept_) found.intercept -= mean_values(space_.expand(at.theta));
   return found;
 }
 
@@ -84,12 +103,12 @@ Matrix<double> LossModel::centred_gram(const Vector<double>& u) const {
   features_.gram(u, H);
   if (!fit_intercept_) return H;
   const double total = H(m, m);
-  const Vector<double> g = H.row(m).head(m).transpose();
+  const Vector<double> g = H.row(m).head(m).transpose(), z = mean_.col(0);
   for (Index i = 0; i < m; ++i) {
-    H.row(i).head(i + 1) += total * mean_[i] * mean_.head(i + 1).transpose() - g[i] * mean_.head(i + 1).transpose() -
-                            mean_[i] * g.head(i + 1).transpose();
+    H.row(i).head(i + 1) +=
+        total * z[i] * z.head(i + 1).transpose() - g[i] * z.head(i + 1).transpose() - z[i] * g.head(i + 1).transpose();
   }
-  H.row(m).head(m) = g - total * mean_;
+  H.row(m).head(m) = g - total * z;
   return H;
 }
 
@@ -198,7 +217,7 @@ Point conjugate_direction(const LossModel& model, const RowCurvatures& D, const 
 Point newton_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient) {
   constexpr Index largest_coupled = 3000;  // order of a matrix that is quick to factor again and again
   Point move;
-  if ((D.along.array() == 0).all() && model.space().separable()) {
+  if ((D.along.array() == 0).all() && model.space().separable() && !model.has_blocks()) {
     if (model.space().separate()) {
       if (separate_direction(model, D, gradient, move)) return move;
     } else if (gradient.theta.size() <= largest_coupled && coupled_direction(model, D, gradient, move)) {

@@ -45,18 +45,22 @@ class LossModel {
   Point ridge_point() const;
   LinearSolution solution(const Point& at) const;
 
-  // Lower triangle of [z, 1]ᵀ diag(u) [z, 1], z the features about their mean.
+  bool has_blocks() const { return features_.block_outputs > 0; }
+  // Lower triangle of [z, 1]ᵀ diag(u) [z, 1], z the features about their mean; not for blocks.
   Matrix<double> centred_gram(const Vector<double>& u) const;
   const Execution& execution() const { return execution_; }
 
  private:
+  Vector<double> mean_values(const Matrix<double>& C) const;  // (p)
   const FeatureProducts& features_;
   const CoefficientSpace& space_;
   const LossRows& rows_;
   double alpha_;
   bool fit_intercept_;
   Execution execution_;
-  Vector<double> mean_;  // of the features; zero without an intercept
+  // What E theta is multiplied with to give the mean of F: the features' mean, a column for each output of blocks; zero
+  // without an intercept.
+  Matrix<double> mean_;
   CoefficientSpace::Inverse inverse_;
 };
 

@@ -15,6 +15,9 @@
 namespace carmina {
 
 // What the solver needs of the features: three passes over the rows, each on both cores.
+//
+// A row has one vector of features, shared by the outputs, or (blocks) a vector for each output, phi_ij: then C has one
+// column, F_ij = phi_ij . C, and backward and gram sum over the outputs too; u is (n p), output after output of a row.
 struct FeatureProducts {
   Index rows, features;
   // F (n, q) = phi C, C (features, q)
@@ -23,6 +26,7 @@ struct FeatureProducts {
   std::function<void(const Matrix<double>& R, Matrix<double>& out)> backward;
   // lower triangle of [phi, 1]ᵀ diag(u) [phi, 1], u >= 0 (n); rows with u_i = 0 are passed over
   std::function<void(const Vector<double>& u, Matrix<double>& out)> gram;
+  Index block_outputs = 0;  // p of blocks; 0: shared features
 };
 
 // How coefficients become what the scalar map multiplies: E theta (features, p).
@@ -32,6 +36,8 @@ class CoefficientSpace {
   CoefficientSpace(OutputFactor outputs, Index features, Index dim_out);
   // Curl-free and divergence-free kernels, sums.
   CoefficientSpace(const Expansion& expansion, Index features);
+  // Features that are blocks: E theta = theta.
+  static CoefficientSpace of_blocks(Index features) { return {OutputFactor{}, features, 1}; }
 
   Index dim() const { return dim_; }
   Index dim_out() const { return dim_out_; }
@@ -74,6 +80,8 @@ LinearSolution solve_any_loss(const FeatureProducts& features, const Coefficient
 // Products with features that are held in memory, (n, features).
 template <Real T>
 FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution);
+// Blocks: phi (n p, features), the p rows of a sample one after the other.
+FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Execution& execution);
 // Products with features that are made again on each pass.
 template <ScalarMap M>
 FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& rows, Index row_count,
