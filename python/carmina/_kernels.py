@@ -9,12 +9,22 @@ from numpy.typing import ArrayLike
 from carmina import kernels
 from carmina.kernels import Decomposable, Kernel, Sum
 
-TYPES = {name: getattr(kernels, name) for name in kernels.__all__ if name != "Kernel"}
-COUPLED = (Decomposable, kernels.CurlFree, kernels.DivergenceFree)
+OF_FUNCTIONS = (kernels.Spectral, kernels.FromSignature)
+TYPES = {
+    name: getattr(kernels, name)
+    for name in kernels.__all__
+    if name != "Kernel" and getattr(kernels, name) not in OF_FUNCTIONS
+}
+COUPLED = (Decomposable, kernels.CurlFree, kernels.DivergenceFree, *OF_FUNCTIONS)
 
 
 def to_plain(kernel: Kernel) -> dict[str, Any]:
     """The kernel's type and parameters, kernels among these likewise."""
+    if isinstance(kernel, OF_FUNCTIONS):
+        raise ValueError(
+            f"a model whose kernel is made of functions ({type(kernel).__name__}) cannot be saved to a file; "
+            "pickle keeps it when the functions can be pickled"
+        )
     parameters = {name: _plain(value) for name, value in kernel._parameters.items()}
     return {"kernel": type(kernel).__name__, **parameters}
 

@@ -9,6 +9,9 @@ by a matrix, `CurlFree` and `DivergenceFree` as components of a vector field. `k
 kernels again (`Sum`). `k.n_outputs` is 1 for scalar kernels, p for `Decomposable`, and None for `CurlFree`
 and `DivergenceFree`, which have as many outputs as there are inputs.
 
+Kernels of your own are made of functions: `Spectral` of frequencies and their factors, `FromSignature` of the
+kernel itself.
+
 >>> from carmina.kernels import CurlFree, Gaussian, Matern
 >>> Gaussian(0.5) == Gaussian.from_gamma(2.0)
 True
@@ -23,11 +26,13 @@ from carmina._core import (
     CurlFree,
     Decomposable,
     DivergenceFree,
+    FromSignature,
     Gaussian,
     Kernel,
     Laplacian,
     Matern,
     RationalQuadratic,
+    Spectral,
     Sum,
 )
 
@@ -36,11 +41,13 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "FromSignature",
     "Gaussian",
     "Kernel",
     "Laplacian",
     "Matern",
     "RationalQuadratic",
+    "Spectral",
     "Sum",
 ]
 

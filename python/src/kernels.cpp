@@ -105,8 +105,14 @@ std::string text_of(nb::handle self) {
 void as_value(nb::class_<Kernel>& kernel) {
   kernel.def("__repr__", &text_of)
       .def(
-          "__eq__", [](const Kernel& self, const Kernel& other) { return self == other; }, nb::is_operator(),
-          nb::sig("def __eq__(self, other: object, /) -> bool"))
+          "__eq__",
+          [](nb::handle self, const Kernel& other) {
+            if (nb::cast<const Kernel&>(self) == other) return true;
+            // Functions are the same when Python finds them equal.
+            const nb::object that = to_python(other);
+            return self.type().is(that.type()) && self.attr("_parameters").equal(that.attr("_parameters"));
+          },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](nb::handle self) { return nb::hash(nb::repr(self)); })
       .def("__reduce__", [](nb::handle self) {
         return nb::make_tuple(self.type(), nb::tuple(self.attr("_parameters").attr("values")()));
@@ -145,7 +151,8 @@ void bind_kernels(nb::module_& m) {
           "__rmul__", [](const Kernel& k, double factor) { return to_python(factor * k); }, nb::is_operator(),
           nb::sig("def __rmul__(self, factor: float, /) -> Kernel"))
       .def_prop_ro("n_outputs", &output_count, nb::sig("def n_outputs(self) -> int | None"),
-                   "Outputs: 1 for a scalar kernel, which fits each on its own; p for `Decomposable`; None for "
+                   "Outputs: 1 for a scalar kernel, which fits each on its own; p for `Decomposable` and others made "
+                   "for p; None for "
                    "`CurlFree` and `DivergenceFree`, which have as many as inputs.")
       .def_prop_ro(
           "terms",
@@ -159,6 +166,7 @@ void bind_kernels(nb::module_& m) {
   kernel.attr("__array_ufunc__") = nb::none();
   bind_scalar_kernels(m);
   bind_operator_kernels(m);
+  bind_spectral_kernels(m);
   m.def(
       "make_kernel",
       [](const std::string& name, double length_scale) { return to_python(make_scalar_kernel(name, length_scale)); },

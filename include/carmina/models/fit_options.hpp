@@ -21,6 +21,7 @@ struct FitOptions {
   std::optional<LengthScale> length_scale;
   OutputCoupling coupling = OutputCoupling::none;  // with a name: how outputs go together
   Matrix<double> output_matrix;
+  bool bounded = false;  // with a curl-free or divergence-free coupling: bounded features (kernels/kernel.hpp)
 
   std::string approximation = "fourier";  // or "exact"
   Index n_components = 1000;              // feature columns of a Fourier map: twice the number of frequencies
@@ -40,9 +41,9 @@ struct FitOptions {
   Execution execution;
 
   void check() const;  // Error for a value out of range
-  // Whether the kernel is, or contains, a curl-free or divergence-free one.
+  // Whether the kernel is, or contains, a curl-free or divergence-free one, or one of the user's own that may be such.
   bool differential() const {
-    return kernel ? kernel->has_differential()
+    return kernel ? kernel->keeps_directions()
                   : coupling == OutputCoupling::curl_free || coupling == OutputCoupling::divergence_free;
   }
 };
