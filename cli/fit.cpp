@@ -83,12 +83,14 @@ void FitCommand::check_kernel() {
     fit.length_scale = width;
   }
   const ScalarKernel scalar = make_scalar_kernel(kernel, fit.length_scale, fit.kernel_parameters);
+  require(!fit.bounded || coupling == "curl-free" || coupling == "divergence-free",
+          "--bounded needs --operator curl-free or divergence-free, found {}", coupling.empty() ? "none" : coupling);
   if (coupling == "curl-free") {
     fit.coupling = OutputCoupling::curl_free;
-    CurlFree checked(scalar);
+    CurlFree checked(scalar, fit.bounded);
   } else if (coupling == "divergence-free") {
     fit.coupling = OutputCoupling::divergence_free;
-    DivergenceFree checked(scalar);
+    DivergenceFree checked(scalar, fit.bounded);
   }
 }
 
@@ -216,6 +218,8 @@ void add_fit(CLI::App& program) {
   command
       ->add_option("--output-matrix", it->matrix, "The matrix of a decomposable kernel: a table or a word [identity]")
       ->type_name("FILE|identity|covariance");
+  command->add_flag("--bounded", it->fit.bounded,
+                    "Features of a vector field that vary less, drawn in proportion to their size; gaussian kernel");
   option("--length-scale", it->length_scale, "median|NUMBER", "Width of the kernel; median: of distances between rows")
       ->check(looks_like_number("median"));
   option("--approximation", it->fit.approximation, "fourier|exact|SKETCH",

@@ -25,6 +25,7 @@ Json describe(const Kernel& kernel) {
                   {"name", kernel_name(term.scalar)},
                   {"length_scale", length_scale_values(term.scalar)},
                   {"parameters", kernel_parameters(term.scalar)}};
+    if (term.bounded) about["bounded"] = true;
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       about["output_matrix"] = Json::array();
       for (const auto& row : matrix->A().rowwise()) {

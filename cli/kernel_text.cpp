@@ -15,7 +15,8 @@ std::string coupling_word(const Term& term) {
 std::string kernel_text(const Term& term) {
   std::string text;
   if (term.weight != 1) text += fmt::format("{:.6g} * ", term.weight);
-  if (std::holds_alternative<Differential>(term.coupling)) text += coupling_word(term) + " ";
+  if (std::holds_alternative<Differential>(term.coupling))
+    text += (term.bounded ? "bounded " : "") + coupling_word(term) + " ";
   text += kernel_name(term.scalar);
   std::string numbers;
   for (const auto& [name, value] : kernel_parameters(term.scalar)) {

@@ -1,4 +1,4 @@
-"""Fits generated multi-output data: a table of errors and times, a model saved and loaded, a picture."""
+"""Fits generated data: tables of errors and times, a model saved and loaded, a field and its parts drawn."""
 
 import argparse
 import pickle
@@ -12,13 +12,14 @@ import matplotlib
 matplotlib.use("Agg")
 import carmina
 import numpy as np
-from carmina import KernelRegressor, datasets, kernels, metrics, outputs
+from carmina import KernelRegressor, datasets, kernels, metrics, plot
 from matplotlib import pyplot
 from sklearn.linear_model import Ridge
 
 SIZES = (100, 200, 400, 800, 1600, 3200)  # Fourier features
 EXACT_ROWS = 4000  # the exact machine holds a matrix of rows × rows
 ALPHA, EXACT_ALPHA = 1e-3, 1e-2  # of the powers of ten, the best for each
+FIELD_ALPHA, PARTS_ALPHA = 1e-2, 1.0  # likewise: for independent components, for the parts of a sum
 BLUE, ORANGE, GREY = "#1f5f8b", "#d9722e", "#7a7a7a"
 
 
@@ -43,14 +44,14 @@ class Table:
         fitted = time.perf_counter()
         predicted = model.predict(self.test.X)
         done = time.perf_counter()
-        rmse = float(np.sqrt(np.mean((predicted - self.test.clean) ** 2)))
+        error = rmse(predicted, self.test.clean)
         arrmse = metrics.arrmse(self.test.clean, predicted, train_mean=Y.mean(axis=0))
         print(
-            f"{label:30}{len(X):8,}{rmse:8.3f}{arrmse:8.3f}{fitted - start:7.2f} s{done - fitted:7.2f} s"
+            f"{label:30}{len(X):8,}{error:8.3f}{arrmse:8.3f}{fitted - start:7.2f} s{done - fitted:7.2f} s"
             f"{self._bytes(model) / 1e3:7,.0f} kB",
             flush=True,
         )
-        return Result(label, model, predicted, rmse)
+        return Result(label, model, predicted, error)
 
     def _bytes(self, model: Any) -> int:
         if not hasattr(model, "save"):
@@ -62,45 +63,72 @@ class Table:
         return size
 
 
-def learn_field() -> tuple[datasets.Dataset, datasets.Dataset, np.ndarray]:
-    """Noisy observations of a field, its truth on a grid, and what was learnt from the observations there."""
-    seen = datasets.vector_field("divergence-free", 400, noise=0.3, random_state=0)
-    truth = datasets.vector_field("divergence-free", 121**2, grid=True)
-    K = kernels.Decomposable(kernels.Gaussian(0.5), outputs.identity(2))
-    model = KernelRegressor(K, n_components=1000, alpha=0.1, random_state=0).fit(seen.X, seen.Y)
-    return seen, truth, model.predict(truth.X)
+class Field(NamedTuple):
+    """What was seen of a field in the plane, and on a grid: the truth and what was learnt, in parts."""
+
+    seen: datasets.Dataset
+    X: np.ndarray
+    true_parts: tuple[np.ndarray, np.ndarray]  # gradient, flow
+    parts: tuple[np.ndarray, np.ndarray]
+    whole: np.ndarray
 
 
-def draw_field(ax: Any, X: np.ndarray, V: np.ndarray, fastest: float) -> Any:
-    """Speed as colour, the field as arrows at every eighth place of the grid."""
-    side = round(len(X) ** 0.5)
-    places, field = X.reshape(side, side, 2), V.reshape(side, side, 2)
-    speed = np.hypot(field[..., 0], field[..., 1])
-    extent = (X[:, 0].min(), X[:, 0].max(), X[:, 1].min(), X[:, 1].max())
-    image = ax.imshow(speed, origin="lower", extent=extent, cmap="viridis", vmin=0, vmax=fastest)
-    P, F = places[4::8, 4::8].reshape(-1, 2), field[4::8, 4::8].reshape(-1, 2)
-    ax.quiver(*P.T, *F.T, color="white", scale=22, width=0.006, pivot="mid")
-    return image
+def learn_field() -> Field:
+    """A gradient and a flow without divergence, seen only as their sum, with noise, at some places."""
+    kinds = {"curl-free": 0.4, "divergence-free": 0.6}  # and the width of their bumps
+    places = {kind: datasets.vector_field(kind, 400, tau=tau, random_state=0) for kind, tau in kinds.items()}
+    grids = {kind: datasets.vector_field(kind, 21**2, tau=tau, grid=True) for kind, tau in kinds.items()}
+    X, clean = places["curl-free"].X, sum(place.Y for place in places.values())
+    seen = datasets.Dataset(X, clean + 0.2 * np.random.default_rng(0).normal(size=clean.shape), clean)
+    grid, true_parts = grids["curl-free"].X, tuple(field.Y for field in grids.values())
+
+    k = kernels.Gaussian(0.5)
+    independent = KernelRegressor(k, n_components=1000, alpha=FIELD_ALPHA, random_state=0)
+    both = KernelRegressor(
+        kernels.CurlFree(k) + kernels.DivergenceFree(k), n_components=1000, alpha=PARTS_ALPHA, random_state=0
+    )
+    truth = sum(true_parts)
+    print("\nA gradient and a flow without divergence, seen as their sum at 400 places, noise 0.2")
+    print(f"{'model':30}{'field':>8}{'gradient':>10}{'flow':>8}   RMSE on a grid")
+    alone = rmse(independent.fit(seen.X, seen.Y).predict(grid), truth)
+    print(f"{'independent components':30}{alone:8.3f}{'-':>10}{'-':>8}")
+    whole, parts = both.fit(seen.X, seen.Y).predict(grid), both.predict_parts(grid)
+    errors = [rmse(part, true) for part, true in zip(parts, true_parts)]
+    print(f"{'curl-free + divergence-free':30}{rmse(whole, truth):8.3f}{errors[0]:10.3f}{errors[1]:8.3f}")
+    print(
+        f"{'(nothing learnt)':30}{rmse(0, truth):8.3f}"
+        + "".join(f"{rmse(0, true):{width}.3f}" for true, width in zip(true_parts, (10, 8)))
+    )
+    return Field(seen, grid, true_parts, parts, whole)
 
 
-def draw(path: Path, linear: Result, fourier: list[Result], exact: Result, truth_of_test: np.ndarray) -> None:
+def rmse(predicted: Any, true: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((predicted - true) ** 2)))
+
+
+def draw_field(figure: Any, field: Field) -> None:
+    """The observations, and what was learnt from them: the field and its parts, on one scale of speed."""
+    fastest = float(np.hypot(*field.whole.T).max())
+    axes = figure.subplots(1, 4, sharex=True, sharey=True)
+    for ax, title, X, V in (
+        (axes[0], f"{len(field.seen.X)} noisy observations", field.seen.X, field.seen.Y),
+        (axes[1], "The field learnt from them", field.X, field.whole),
+        (axes[2], "Its gradient part", field.X, field.parts[0]),
+        (axes[3], "Its part without divergence", field.X, field.parts[1]),
+    ):
+        plot.vector_field(X, V, ax=ax, cmap="viridis", clim=(0, fastest), scale=40, width=0.006, pivot="mid")
+        ax.set(title=title, xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlim=(-2.2, 2.2), ylim=(-2.2, 2.2))
+    figure.colorbar(axes[-1].collections[0], ax=axes, label="speed", shrink=0.8, pad=0.01)
+
+
+def draw(
+    path: Path, field: Field, linear: Result, fourier: list[Result], exact: Result, truth_of_test: np.ndarray
+) -> None:
     pyplot.rcParams.update({"font.size": 10, "axes.titlesize": 11, "axes.titlelocation": "left"})
-    figure = pyplot.figure(figsize=(10, 7.4), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=[1, 1.05], hspace=0.04)
+    figure = pyplot.figure(figsize=(12, 7), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[0.8, 1], hspace=0.04)
 
-    seen, truth, learnt = learn_field()
-    fastest = float(np.hypot(*truth.Y.T).max())
-    axes = above.subplots(1, 3, sharex=True, sharey=True)
-    draw_field(axes[0], truth.X, truth.Y, fastest)
-    axes[0].set_title("A field in the plane")
-    colours = np.hypot(*seen.Y.T)
-    axes[1].quiver(*seen.X.T, *seen.Y.T, colours, cmap="viridis", clim=(0, fastest), scale=22, width=0.006)
-    axes[1].set(title=f"{len(seen.X)} noisy observations", aspect="equal", facecolor="#f2f2f2")
-    image = draw_field(axes[2], truth.X, learnt, fastest)
-    axes[2].set_title("Learnt from them")
-    for ax in axes:
-        ax.set(xticks=(-2, 0, 2), yticks=(-2, 0, 2), xlim=(-2, 2), ylim=(-2, 2))
-    above.colorbar(image, ax=axes, label="speed", shrink=0.85, pad=0.01)
+    draw_field(above, field)
 
     curve, scatter = below.subplots(1, 2, width_ratios=[1.35, 1])
     errors = [result.rmse for result in fourier]
@@ -162,8 +190,8 @@ def main() -> int:
     equal = np.array_equal(again, best.predicted)
     print(f"\n{path}: saved and loaded, {again.size:,} predictions {'bit-equal' if equal else 'DIFFER'}")
     picture = options.out / "demo.png"
-    draw(picture, linear, fourier, exact, test.clean)
-    print(f"{picture}: a field learnt from noisy observations, and the errors above")
+    draw(picture, learn_field(), linear, fourier, exact, test.clean)
+    print(f"\n{picture}: the field and its parts, and the errors above")
     return 0 if equal else 1
 
 

@@ -10,14 +10,22 @@ from carmina import _core, kernels
 from carmina._validation import kernel_or_name, length_scale_of, number
 from carmina.kernels import Decomposable, Kernel, Sum
 
-TYPES = {name: getattr(kernels, name) for name in kernels.__all__ if name != "Kernel"}
-COUPLED = (Decomposable, kernels.CurlFree, kernels.DivergenceFree)
+OF_FUNCTIONS = (kernels.Callable, kernels.Spectral, kernels.FromSignature)
+TYPES = {
+    name: getattr(kernels, name)
+    for name in kernels.__all__
+    if name != "Kernel" and getattr(kernels, name) not in OF_FUNCTIONS
+}
+COUPLED = (Decomposable, kernels.CurlFree, kernels.DivergenceFree, kernels.Spectral, kernels.FromSignature)
 
 
 def to_plain(kernel: Kernel) -> dict[str, Any]:
     """The kernel's type and parameters, kernels among these likewise."""
-    if isinstance(kernel, kernels.Callable):
-        raise ValueError("a model whose kernel is a function cannot be saved: files hold numbers, never code")
+    if isinstance(kernel, OF_FUNCTIONS):
+        raise ValueError(
+            f"a model whose kernel is made of functions ({type(kernel).__name__}) cannot be saved: files hold "
+            "numbers, never code"
+        )
     parameters = {name: _plain(value) for name, value in kernel._parameters.items()}
     return {"kernel": type(kernel).__name__, **parameters}
 

@@ -10,6 +10,9 @@ together: `Decomposable` by a matrix, `CurlFree` and `DivergenceFree` as compone
 `k1 + k2` and `0.3 * k` are kernels again (`Sum`). `k.n_outputs` is 1 for scalar kernels, p for
 `Decomposable`, and None for `CurlFree` and `DivergenceFree`, which have as many outputs as there are inputs.
 
+Kernels of your own are made of functions: `Spectral` of frequencies and their factors, `FromSignature` of the
+kernel itself.
+
 >>> from carmina.kernels import CurlFree, Gaussian, Matern
 >>> Gaussian(0.5) == Gaussian.from_gamma(2.0)
 True
@@ -25,6 +28,7 @@ from carmina._core import (
     CurlFree,
     Decomposable,
     DivergenceFree,
+    FromSignature,
     Gaussian,
     Kernel,
     Laplacian,
@@ -32,6 +36,7 @@ from carmina._core import (
     Polynomial,
     RationalQuadratic,
     Sobolev1,
+    Spectral,
     Sum,
 )
 
@@ -41,6 +46,7 @@ __all__ = [
     "CurlFree",
     "Decomposable",
     "DivergenceFree",
+    "FromSignature",
     "Gaussian",
     "Kernel",
     "Laplacian",
@@ -48,6 +54,7 @@ __all__ = [
     "Polynomial",
     "RationalQuadratic",
     "Sobolev1",
+    "Spectral",
     "Sum",
 ]
 

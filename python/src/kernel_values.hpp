@@ -18,14 +18,17 @@ struct Sum : Kernel {
   explicit Sum(Kernel kernel) : Kernel(std::move(kernel)) {}
 };
 
-// The kernel as an object of its class: Gaussian, ..., Decomposable, CurlFree, DivergenceFree or Sum.
+// The kernel as an object of its class: Gaussian, ..., Decomposable, CurlFree, DivergenceFree, Spectral,
+// FromSignature or Sum.
 nb::object to_python(const Kernel& kernel);
 nb::object to_python(const ScalarKernel& kernel);
+nb::object to_python(const OwnSpectrum& spectrum);  // of Python functions
 // Class of a term without its weight.
 nb::object unweighted(const Term& term);
 
 void bind_scalar_kernels(nb::module_& m);
 void bind_pairwise_kernels(nb::module_& m);
 void bind_operator_kernels(nb::module_& m);
+void bind_spectral_kernels(nb::module_& m);
 
 }  // namespace carmina::python

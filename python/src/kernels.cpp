@@ -93,6 +93,13 @@ nb::object output_count(const Kernel& kernel) {
   return *fewer == *more ? nb::cast(*fewer) : nb::none();
 }
 
+// Kernels of functions are the same when Python finds the functions equal.
+bool equal_kernels(nb::handle self, const Kernel& other) {
+  if (nb::cast<const Kernel&>(self) == other) return true;
+  const nb::object that = to_python(other);
+  return self.type().is(that.type()) && self.attr("_parameters").equal(that.attr("_parameters"));
+}
+
 }  // namespace
 
 nb::object to_python(const Kernel& kernel) {
@@ -103,7 +110,7 @@ nb::object to_python(const Kernel& kernel) {
 void bind_kernels(nb::module_& m) {
   nb::class_<Kernel> kernel(m, "Kernel",
                             "What every kernel is. Made by the classes below, by `k1 + k2` and `0.3 * k`.");
-  as_value(kernel);
+  as_value(kernel, &equal_kernels);
   kernel
       .def(
           "__call__",
@@ -125,7 +132,8 @@ void bind_kernels(nb::module_& m) {
           "__rmul__", [](const Kernel& k, double factor) { return to_python(factor * k); }, nb::is_operator(),
           nb::sig("def __rmul__(self, factor: float, /) -> Kernel"))
       .def_prop_ro("n_outputs", &output_count, nb::sig("def n_outputs(self) -> int | None"),
-                   "Outputs: 1 for a scalar kernel, which fits each on its own; p for `Decomposable`; None for "
+                   "Outputs: 1 for a scalar kernel, which fits each on its own; p for `Decomposable` and others made "
+                   "for p; None for "
                    "`CurlFree` and `DivergenceFree`, which have as many as inputs.")
       .def_prop_ro(
           "terms",
@@ -140,6 +148,7 @@ void bind_kernels(nb::module_& m) {
   bind_scalar_kernels(m);
   bind_pairwise_kernels(m);
   bind_operator_kernels(m);
+  bind_spectral_kernels(m);
   m.def(
       "make_kernel",
       [](const std::string& name, std::optional<double> length_scale, const KernelParameters& parameters) {

@@ -6,6 +6,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -31,26 +32,32 @@ struct Machine {
   }
 };
 
-ModelFile to_file(const Machine& self) {
-  ModelFile file = self.visit([](const auto& m) { return m.to_file(); });
+ModelFile to_file(const Machine& self, KernelPlace place = KernelPlace::inside) {
+  ModelFile file = self.visit([place](const auto& m) { return m.to_file(place); });
   if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
   return file;
 }
 
-Machine from_file(const ModelFile& file, const std::string& source) {
+Machine from_file(const ModelFile& file, const std::string& source, const std::optional<Kernel>& apart = {}) {
   const auto text = file.texts.find("estimator");
-  return {kernel_machine_from_file(file, source), text == file.texts.end() ? std::string() : text->second};
+  return {kernel_machine_from_file(file, source, apart), text == file.texts.end() ? std::string() : text->second};
 }
 
-nb::bytes to_bytes(const Machine& self) {
-  const std::vector<std::byte> bytes = encode_model(to_file(self));
-  return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+// The file's bytes; a kernel made of functions, which no file holds, beside them.
+nb::tuple to_state(const Machine& self) {
+  const Kernel& kernel = self.visit([](const auto& m) -> const Kernel& { return m.kernel(); });
+  const bool apart = kernel.has_own_spectrum();
+  const std::vector<std::byte> bytes = encode_model(to_file(self, apart ? KernelPlace::apart : KernelPlace::inside));
+  return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                        apart ? to_python(kernel) : nb::none());
 }
 
-Machine from_bytes(const nb::bytes& bytes) {
+Machine from_state(const nb::bytes& bytes, nb::handle kernel) {
   std::vector<std::byte> copy(bytes.size());
   std::memcpy(copy.data(), bytes.c_str(), copy.size());
-  return from_file(decode_model(copy, "pickled model"), "pickled model");
+  std::optional<Kernel> apart;
+  if (!kernel.is_none()) apart = nb::cast<const Kernel&>(kernel);
+  return from_file(decode_model(copy, "pickled model"), "pickled model", apart);
 }
 
 Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
@@ -254,8 +261,11 @@ void bind_machine(nb::module_& m) {
             return from_file(read_model_file(path), path);
           },
           nb::arg("path"))
-      .def("__getstate__", &to_bytes)
-      .def("__setstate__", [](Machine& self, const nb::bytes& bytes) { new (&self) Machine(from_bytes(bytes)); })
+      .def("__getstate__", &to_state)
+      .def("__setstate__",
+           [](Machine& self, const std::tuple<nb::bytes, nb::object>& state) {
+             new (&self) Machine(from_state(std::get<0>(state), std::get<1>(state)));
+           })
       .def_rw("estimator", &Machine::estimator, "The package's own description, kept in the file.")
       .def_prop_ro("dtype",
                    [](const Machine& self) {

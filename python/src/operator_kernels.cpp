@@ -40,12 +40,16 @@ template <class K>
 void def_differential(nb::module_& m, const char* name, const char* doc) {
   nb::class_<K, Kernel> type(m, name, doc);
   type.def(
-      "__init__", [name](K* self, const Kernel& scalar) { new (self) K(scalar_of(scalar, name)); }, nb::arg("scalar"),
-      nb::sig("def __init__(self, scalar: Kernel) -> None"));
+      "__init__",
+      [name](K* self, const Kernel& scalar, bool bounded) { new (self) K(scalar_of(scalar, name), bounded); },
+      nb::arg("scalar"), nb::arg("bounded") = false,
+      nb::sig("def __init__(self, scalar: Kernel, bounded: bool = False) -> None"));
   def_scalar(type);
+  type.def_prop_ro("bounded", [](const K& k) { return k.terms()[0].bounded; }, "Whether its features are bounded.");
   type.def_prop_ro("_parameters", [](const K& k) {
     nb::dict parameters;
     parameters["scalar"] = to_python(k.terms()[0].scalar);
+    if (k.terms()[0].bounded) parameters["bounded"] = true;
     return parameters;
   });
 }
@@ -176,8 +180,10 @@ nb::object unweighted(const Term& term) {
     return nb::cast(Decomposable(term.scalar, matrix->A()));
   }
   if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-    return *kind == Differential::curl_free ? nb::cast(CurlFree(term.scalar)) : nb::cast(DivergenceFree(term.scalar));
+    return *kind == Differential::curl_free ? nb::cast(CurlFree(term.scalar, term.bounded))
+                                            : nb::cast(DivergenceFree(term.scalar, term.bounded));
   }
+  if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) return to_python(*spectrum);
   return to_python(term.scalar);
 }
 
@@ -191,6 +197,9 @@ Parameters
 ----------
 scalar : kernel
     A scalar kernel k with two derivatives: not `Laplacian`, nor `Matern` with ν ≤ 1.
+bounded : bool, default=False
+    The same kernel with other Fourier features, over `Gaussian` only: frequencies are drawn in proportion to their
+    squared length and the features are bounded. In d dimensions (d − 1) / (d + 1) of the variance at distance 0 is left.
 
 Examples
 --------
@@ -208,6 +217,9 @@ Parameters
 ----------
 scalar : kernel
     A scalar kernel k with two derivatives: not `Laplacian`, nor `Matern` with ν ≤ 1.
+bounded : bool, default=False
+    The same kernel with other Fourier features, over `Gaussian` only: frequencies are drawn in proportion to their
+    squared length and the features are bounded. A third of the variance at distance 0 is left.
 
 Examples
 --------

@@ -21,10 +21,14 @@ inline std::string text_of(nb::handle self) {
 // All of it from the constructor's arguments: each class below T has a dict of them, plain numbers, lists and values,
 // as _parameters.
 template <class T>
-void as_value(nb::class_<T>& type) {
+bool equal_values(nb::handle self, const T& other) {
+  return nb::cast<const T&>(self) == other;
+}
+template <class T>
+void as_value(nb::class_<T>& type, bool (*equal)(nb::handle, const T&) = &equal_values<T>) {
   type.def("__repr__", &text_of)
       .def(
-          "__eq__", [](const T& self, const T& other) { return self == other; }, nb::is_operator(),
+          "__eq__", [equal](nb::handle self, const T& other) { return equal(self, other); }, nb::is_operator(),
           nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](nb::handle self) { return nb::hash(nb::repr(self)); })
       .def("__reduce__", [](nb::handle self) {

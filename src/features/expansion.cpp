@@ -39,6 +39,18 @@ struct Reflection {
   }
 };
 
+// Frequencies of bounded features have the density |L w|^2 / d times the Gaussian one (SPEC 1b, with L = diag(l)), so
+// their factors are those of the Gaussian one times sqrt(d) / |L w|.
+Vector<double> stretches(const LengthScale& width, const Matrix<double>& W) {
+  Vector<double> out(W.rows());
+  for (Index i = 0; i < W.rows(); ++i) {
+    double square = 0;
+    for (Index j = 0; j < W.cols(); ++j) square += width[j] * W(i, j) * width[j] * W(i, j);
+    out[i] = square > 0 ? std::sqrt(static_cast<double>(W.cols()) / square) : 0;
+  }
+  return out;
+}
+
 }  // namespace
 
 Expansion::Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_out) : W_(W), dim_out_(dim_out) {
@@ -61,6 +73,11 @@ Expansion::Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_ou
       const bool curl = *kind == Differential::curl_free;
       segment.kind = curl ? Segment::curl_free : Segment::divergence_free;
       segment.width = curl ? 1 : W.cols() - 1;
+      if (term.bounded) segment.stretch = stretches(length_scale(term.scalar), W.middleRows(segment.first, count));
+    } else if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
+      segment.kind = Segment::own;
+      segment.root = checked_factors(**spectrum, W.middleRows(segment.first, count));
+      segment.width = segment.root.cols();
     }
     dim_coef_ += 2 * count * segment.width;
     segments_.push_back(std::move(segment));
@@ -82,8 +99,13 @@ void Expansion::multiply(const Segment& s, Index unit, const double* y, double* 
     case Segment::divergence_free:
       Reflection(w, dim_out_).apply(0, y, out);
       break;
+    case Segment::own:
+      Eigen::Map<Vector<double>>(out, dim_out_).noalias() =
+          s.root.middleRows((unit - s.first) * dim_out_, dim_out_) * Eigen::Map<const Vector<double>>(y, s.width);
+      break;
   }
-  for (Index a = 0; a < dim_out_; ++a) out[a] *= s.factor;
+  const double factor = s.factor_of(unit);
+  for (Index a = 0; a < dim_out_; ++a) out[a] *= factor;
 }
 
 void Expansion::multiply_transposed(const Segment& s, Index unit, const double* z, double* out) const {
@@ -102,8 +124,14 @@ void Expansion::multiply_transposed(const Segment& s, Index unit, const double* 
     case Segment::divergence_free:
       Reflection(w, dim_out_).apply_without_first(z, out);
       break;
+    case Segment::own:
+      Eigen::Map<Vector<double>>(out, s.width).noalias() =
+          s.root.middleRows((unit - s.first) * dim_out_, dim_out_).transpose() *
+          Eigen::Map<const Vector<double>>(z, dim_out_);
+      break;
   }
-  for (Index b = 0; b < s.width; ++b) out[b] *= s.factor;
+  const double factor = s.factor_of(unit);
+  for (Index b = 0; b < s.width; ++b) out[b] *= factor;
 }
 
 Matrix<double> Expansion::expand(const Matrix<double>& theta) const {
@@ -191,9 +219,9 @@ Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index
   const Random random(seed, Stream::frequencies);
   Matrix<double> W(terms * count, dim_in);
   for (Index i = 0; i < terms; ++i) {
-    const auto& scalar = kernel.terms()[static_cast<std::size_t>(i)].scalar;
-    W.middleRows(i * count, count) = sample_frequencies(
-        scalar, dim_in, count, i == 0 ? random : random.child(static_cast<std::uint32_t>(i)), sampling);
+    W.middleRows(i * count, count) =
+        sample_frequencies(kernel.terms()[static_cast<std::size_t>(i)], dim_in, count,
+                           i == 0 ? random : random.child(static_cast<std::uint32_t>(i)), sampling);
   }
   return W;
 }

@@ -1,10 +1,12 @@
 // features/frequencies.cpp -- draws from spectral measures: independent, orthogonal, quasi-random.
 #include <carmina/core/error.hpp>
+#include <carmina/features/expansion.hpp>
 #include <carmina/features/fourier_map.hpp>
 
 #include <Eigen/QR>
 
 #include <algorithm>
+#include <cmath>
 
 namespace carmina {
 namespace {
@@ -26,6 +28,43 @@ void orthogonalize(const K& kernel, Matrix<double>& W, const Random& random) {
     }
   }
 }
+
+template <class K>
+Matrix<double> draw(const K& k, Index d, Index count, const Random& random, Sampling sampling) {
+  Matrix<double> W(count, d);
+  if (sampling == Sampling::sobol) {
+    const Matrix<double> points = sobol_points(count, d + 1, random);
+    for (Index i = 0; i < count; ++i) k.quasi_frequency(points.row(i).data(), d, W.row(i).data());
+  } else {
+    for (Index i = 0; i < count; ++i) k.unit_frequency(random, i, d, W.row(i).data());
+    if (sampling == Sampling::orthogonal) orthogonalize(k, W, random);
+  }
+  for (Index j = 0; j < d; ++j) W.col(j) /= k.length_scale[j];
+  return W;
+}
+
+// The Gaussian's measure times |w|^2 / d: directions are uniform, |w|^2 is chi^2 with d + 2 degrees of freedom (SPEC
+// 1b), the square of a normal vector's length and an independent chi^2 with 2, -2 log of a uniform number.
+struct WeightedGaussian {
+  static constexpr const char* name = Gaussian::name;
+  static constexpr bool radial = true;
+  const LengthScale& length_scale;
+
+  void unit_frequency(const Random& random, Index i, Index d, double* out) const {
+    normal_vector(random, i, d, 1, out);
+    lengthen(random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(d)), d, out);
+  }
+  void quasi_frequency(const double* u, Index d, double* out) const {
+    normal_vector(u, d, 1, out);
+    lengthen(u[d], d, out);
+  }
+
+ private:
+  static void lengthen(double u, Index d, double* out) {
+    Eigen::Map<Vector<double>> w(out, d);
+    w *= std::sqrt(1 - 2 * std::log1p(-u) / w.squaredNorm());
+  }
+};
 
 }  // namespace
 
@@ -59,19 +98,19 @@ Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index cou
   require_stationary(kernel);
   check_dimension(kernel, d);
   Matrix<double> W(count, d);
-  visit_stationary(
-      [&](const auto& k) {
-        if (sampling == Sampling::sobol) {
-          const Matrix<double> points = sobol_points(count, d + 1, random);
-          for (Index i = 0; i < count; ++i) k.quasi_frequency(points.row(i).data(), d, W.row(i).data());
-        } else {
-          for (Index i = 0; i < count; ++i) k.unit_frequency(random, i, d, W.row(i).data());
-          if (sampling == Sampling::orthogonal) orthogonalize(k, W, random);
-        }
-        for (Index j = 0; j < d; ++j) W.col(j) /= k.length_scale[j];
-      },
-      kernel);
+  visit_stationary([&](const auto& k) { W = draw(k, d, count, random, sampling); }, kernel);
   return W;
+}
+
+Matrix<double> sample_frequencies(const Term& term, Index d, Index count, const Random& random, Sampling sampling) {
+  if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
+    require(sampling == Sampling::iid, "sampling '{}' is not known for a Spectral kernel, only 'iid'",
+            sampling_name(sampling));
+    return checked_frequencies(**spectrum, count, d, random);
+  }
+  if (!term.bounded) return sample_frequencies(term.scalar, d, count, random, sampling);
+  length_scale(term.scalar).check_dimension(kernel_name(term.scalar), d);
+  return draw(WeightedGaussian{length_scale(term.scalar)}, d, count, random, sampling);
 }
 
 }  // namespace carmina

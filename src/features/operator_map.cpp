@@ -10,7 +10,8 @@
 namespace carmina {
 namespace {
 
-// Per anchor of a run: for a scalar coupling its value; for a differential one what K is made of,
+// Per anchor of a run: for a scalar coupling its value; for an own spectrum the p p values of its K_0; for a
+// differential one what K is made of,
 //   K_curl = -g' L^-2 - g'' (L^-2 delta)(L^-2 delta)ᵀ,  K_div = tr(K_curl) I - K_curl  (SPEC 1b, per-dimension scales).
 struct PairRun {
   std::vector<double> value, first, second;
@@ -19,6 +20,11 @@ struct PairRun {
 class TermEvaluator {
  public:
   TermEvaluator(const Term& term, Index d, Index p) : term_(term), d_(d), p_(p) {
+    if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
+      spectrum_ = &**spectrum;
+      if (!spectrum_->has_values()) checked_values(*spectrum_, Matrix<double>::Zero(1, d));  // says why there are none
+      return;
+    }
     stationary_ = is_stationary(term.scalar);
     if (stationary_) {
       const LengthScale& width = length_scale(term.scalar);
@@ -45,6 +51,13 @@ class TermEvaluator {
   }
 
   void run(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
+    if (spectrum_ != nullptr) {
+      const Matrix<double> deltas =
+          (-Z.middleRows(begin, count)).rowwise() + Eigen::Map<const Vector<double>>(x, d_).transpose();
+      const Matrix<double> K = checked_values(*spectrum_, deltas);
+      pairs.value.assign(K.data(), K.data() + K.size());
+      return;
+    }
     visit_stationary(
         [&](const auto& k) {
           constexpr bool squared = std::remove_cvref_t<decltype(k)>::distance == Distance::squared;
@@ -73,6 +86,11 @@ class TermEvaluator {
 
   // block (p, p) += K(x, z), from pair i of a run.
   void add_block(const double* x, const double* z, const PairRun& pairs, std::size_t i, double* block) const {
+    if (spectrum_ != nullptr) {
+      const double* K = pairs.value.data() + static_cast<Index>(i) * p_ * p_;
+      for (Index a = 0; a < p_ * p_; ++a) block[a] += term_.weight * K[a];
+      return;
+    }
     if (!differential_) {
       const double k = term_.weight * pairs.value[i];
       for (Index a = 0; a < p_; ++a) {
@@ -99,6 +117,13 @@ class TermEvaluator {
   // out (p) += K(x, z) c in O(p) for differential and uncoupled terms.
   void add_product(const double* x, const double* z, const double* c, const PairRun& pairs, std::size_t i,
                    double* out) const {
+    if (spectrum_ != nullptr) {
+      const double* K = pairs.value.data() + static_cast<Index>(i) * p_ * p_;
+      for (Index a = 0; a < p_; ++a) {
+        for (Index b = 0; b < p_; ++b) out[a] += term_.weight * K[a * p_ + b] * c[b];
+      }
+      return;
+    }
     if (!differential_) {
       const double k = term_.weight * pairs.value[i];
       if (A_.size() == 0) {
@@ -128,6 +153,7 @@ class TermEvaluator {
   Index d_, p_;
   Vector<double> inverse_, inverse_square_;
   bool stationary_ = true, differential_ = false, curl_ = false;
+  const Spectrum* spectrum_ = nullptr;  // of the term, whose scalar kernel is then not used
   Matrix<double> A_;
 };
 
@@ -188,6 +214,7 @@ OperatorMap<T>::OperatorMap(Kernel kernel, Matrix<T> anchors, Index dim_out, Inp
   require(anchors_.rows() > 0 && anchors_.cols() > 0, "OperatorMap: anchors are empty ({} x {})", anchors_.rows(),
           anchors_.cols());
   kernel_.check_dimensions(anchors_.cols(), dim_out);
+  evaluators(kernel_, anchors_.cols(), dim_out);  // Error for a kernel without exact values
   points_ = transformed<T>(transform_, anchors_);
   for (const Term& term : kernel_.terms()) check_inputs(term.scalar, points_.data(), points_.size());
 }

@@ -17,8 +17,9 @@ constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "flo
 Json to_json(const Kernel& kernel, ModelFile& file) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
-    require(!std::holds_alternative<Callable>(term.scalar),
-            "a model whose kernel is a function cannot be saved: files hold numbers, never code");
+    require(!std::holds_alternative<Callable>(term.scalar) && !std::holds_alternative<OwnSpectrum>(term.coupling),
+            "a model whose kernel is made of functions (Callable, Spectral, FromSignature) cannot be saved: files hold "
+            "numbers, never code");
     Json json = {{"weight", term.weight},
                  {"name", kernel_name(term.scalar)},
                  {"length_scale", length_scale_values(term.scalar)},
@@ -26,6 +27,7 @@ Json to_json(const Kernel& kernel, ModelFile& file) {
                  {"coupling", "none"}};
     if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
       json["coupling"] = *kind == Differential::curl_free ? "curl-free" : "divergence-free";
+      if (term.bounded) json["bounded"] = true;
     } else if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       json["coupling"] = "matrix";
       file.put<double>(fmt::format("output_matrix.{}", terms.size()), matrix->A());
@@ -54,7 +56,8 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
     } else {
       require(coupling == "curl-free" || coupling == "divergence-free", "unknown coupling '{}'", coupling);
       terms.push_back({weight, std::move(scalar),
-                       coupling == "curl-free" ? Differential::curl_free : Differential::divergence_free});
+                       coupling == "curl-free" ? Differential::curl_free : Differential::divergence_free,
+                       term.value("bounded", false)});
     }
   }
   return Kernel(std::move(terms));
@@ -134,9 +137,10 @@ Vector<double> get_vector(const ModelFile& file, const std::string& name, Index 
 }  // namespace
 
 template <Real T>
-ModelFile KernelMachine<T>::to_file() const {
+ModelFile KernelMachine<T>::to_file(KernelPlace place) const {
   ModelFile file;
-  const Json description = {{"kernel", to_json(kernel_, file)}, {"fit", to_json(record_)}};
+  Json description = {{"fit", to_json(record_)}};
+  if (place == KernelPlace::inside) description["kernel"] = to_json(kernel_, file);
   std::visit(
       [&file]<class M>(const M& map) {
         if constexpr (std::same_as<M, FourierMap<T>>) {
@@ -161,11 +165,12 @@ ModelFile KernelMachine<T>::to_file() const {
 }
 
 template <Real T>
-KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::string& source) {
+KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::string& source,
+                                             const std::optional<Kernel>& apart) {
   try {
     const Json description = Json::parse(file.text("description"));
     FitRecord record = record_from(description.at("fit"));
-    Kernel kernel = kernel_from(description.at("kernel"), file);
+    Kernel kernel = apart ? *apart : kernel_from(description.at("kernel"), file);
     const bool fourier = file.tensors.contains("frequencies");
     Matrix<T> base = file.get<T>(fourier ? "frequencies" : "anchors");
     const Index d = base.cols();
@@ -196,25 +201,28 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
   }
 }
 
-AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source) {
+AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source,
+                                          const std::optional<Kernel>& apart) {
   const auto type = file.texts.find("type");
   require(type != file.texts.end() && type->second == "kernel_machine", "{}: not a kernel machine", source);
   const auto precision = file.texts.find("precision");
   if (precision != file.texts.end() && precision->second == precision_name<float>) {
-    return KernelMachine<float>::from_file(file, source);
+    return KernelMachine<float>::from_file(file, source, apart);
   }
   require(precision != file.texts.end() && precision->second == precision_name<double>, "{}: unknown precision",
           source);
-  return KernelMachine<double>::from_file(file, source);
+  return KernelMachine<double>::from_file(file, source, apart);
 }
 
 AnyKernelMachine load_kernel_machine(const std::string& path) {
   return kernel_machine_from_file(read_model_file(path), path);
 }
 
-template ModelFile KernelMachine<float>::to_file() const;
-template ModelFile KernelMachine<double>::to_file() const;
-template KernelMachine<float> KernelMachine<float>::from_file(const ModelFile&, const std::string&);
-template KernelMachine<double> KernelMachine<double>::from_file(const ModelFile&, const std::string&);
+template ModelFile KernelMachine<float>::to_file(KernelPlace) const;
+template ModelFile KernelMachine<double>::to_file(KernelPlace) const;
+template KernelMachine<float> KernelMachine<float>::from_file(const ModelFile&, const std::string&,
+                                                              const std::optional<Kernel>&);
+template KernelMachine<double> KernelMachine<double>::from_file(const ModelFile&, const std::string&,
+                                                                const std::optional<Kernel>&);
 
 }  // namespace carmina

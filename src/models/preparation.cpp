@@ -40,9 +40,9 @@ Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transfor
     case OutputCoupling::none:
       return Kernel(Term{1, scalar, Uncoupled{}});
     case OutputCoupling::curl_free:
-      return CurlFree(scalar);
+      return CurlFree(scalar, options.bounded);
     case OutputCoupling::divergence_free:
-      return DivergenceFree(scalar);
+      return DivergenceFree(scalar, options.bounded);
     case OutputCoupling::identity: {
       const Index p = summary.target_mean.size();
       return Decomposable(scalar, Matrix<double>::Identity(p, p));

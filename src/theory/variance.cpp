@@ -40,6 +40,16 @@ Matrix<double> gaussian_kernel(const Vector<double>& S, const Vector<double>& t,
   return D;
 }
 
+// The same of bounded features (SPEC 1b, one length scale): with A' = A d S / |w|^2 and the density |w|^2 / (d S) times
+// the Gaussian one, E'[cos<w, t> A'^2] = E[cos<w, t> A^2 d S / |w|^2] = d S K_0(t), since A^2 = |w|^2 A.
+Matrix<double> bounded_moment(const Vector<double>& S, const Vector<double>& t, bool curl) {
+  return static_cast<double>(S.size()) * S[0] * gaussian_kernel(S, t, curl);
+}
+
+Matrix<double> moment_of(const Term& term, const Vector<double>& S, const Vector<double>& t) {
+  return term.bounded ? bounded_moment(S, t, is_curl_free(term)) : squared_moment(S, t, is_curl_free(term));
+}
+
 SpectralMoments term_moments(const Term& term, Index dim_in, Index dim_out) {
   if (!is_differential(term)) return {constant_matrix(term, dim_out), Matrix<double>::Zero(dim_out, dim_out)};
   const Vector<double> S = gaussian_spectrum(term, dim_in, "spectral_moments"), zero = Vector<double>::Zero(dim_in);
@@ -47,7 +57,7 @@ SpectralMoments term_moments(const Term& term, Index dim_in, Index dim_out) {
   // E[A] = S or tr(S) I - S. [Brault2016, 3.1] prints V[A] = d(4d - 3) / sigma^4 for the divergence-free one; it is
   // 3(d - 1) / sigma^4.
   const Matrix<double> mean = gaussian_kernel(S, zero, curl);
-  return {term.weight * mean, term.weight * term.weight * (squared_moment(S, zero, curl) - mean * mean)};
+  return {term.weight * mean, term.weight * term.weight * (moment_of(term, S, zero) - mean * mean)};
 }
 
 // b / |A|^2 of a constant A at a scaled distance: (1 + k(2 delta) - 2 k(delta)^2) / 2, by cos^2 a = (1 + cos 2a) / 2.
@@ -80,8 +90,7 @@ Matrix<double> term_variance(const Term& term, const Vector<double>& delta, Inde
   const Vector<double> S = gaussian_spectrum(term, delta.size(), "variance");
   const bool curl = is_curl_free(term);
   const Matrix<double> K = gaussian_kernel(S, delta, curl);
-  const Matrix<double> M =
-      squared_moment(S, Vector<double>::Zero(delta.size()), curl) + squared_moment(S, 2 * delta, curl);
+  const Matrix<double> M = moment_of(term, S, Vector<double>::Zero(delta.size())) + moment_of(term, S, 2 * delta);
   return term.weight * term.weight * (M / 2 - K * K);
 }
 
@@ -99,6 +108,11 @@ double term_supremum(const Term& term, Index dim_in, double diameter) {
   const Vector<double> S = gaussian_spectrum(term, dim_in, "variance_supremum");
   const double square = term.weight * term.weight, d = static_cast<double>(dim_in);
   const bool curl = is_curl_free(term);
+  if (term.bounded) {
+    return maximum(
+        [&](double r) { return spectral_norm(term_variance(term, r * Vector<double>::Unit(dim_in, 0), dim_in)); },
+        diameter);
+  }
   // With several length scales: E[cos^2 A^2] - K_0^2 <= E[A^2] as matrices.
   if (!isotropic(S)) return square * spectral_norm(squared_moment(S, Vector<double>::Zero(dim_in), curl));
   const double unit = square * S[0] * S[0];
@@ -112,6 +126,7 @@ double term_orlicz(const Term& term, Index dim_in) {
   // |A(w)| = |w|^2 (all of these: ||w|^2 I - w wᵀ| = |w|^2 for d >= 2), E exp(x |w|^2) = prod_j (1 - 2 S_j x)^(-1/2)
   // = 2. One length scale: x = (1 - 4^(-1/d)) / (2 S), the paper's; several: bisection below the first pole.
   const Vector<double> S = gaussian_spectrum(term, dim_in, "orlicz_norm");
+  if (term.bounded) return term.weight * static_cast<double>(dim_in) * S[0] / std::log(2.0);  // |A'| = d S
   double low = 0, high = 1 / (2 * S.maxCoeff());
   if (isotropic(S)) {
     low = high *= 1 - std::pow(4.0, -1 / static_cast<double>(dim_in));
@@ -166,6 +181,7 @@ double variance_bound(const Kernel& kernel, const Vector<double>& delta) {
       continue;
     }
     const Vector<double> S = gaussian_spectrum(term, delta.size(), "variance_bound");
+    require(!term.bounded, "variance_bound: Prop. 3.1 is not known for bounded features; `variance` is exact for them");
     require(isotropic(S),
             "variance_bound: Prop. 3.1 is known for one length scale only; `variance` is exact for several");
     const bool curl = is_curl_free(term);

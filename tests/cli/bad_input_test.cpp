@@ -136,6 +136,8 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--operator", "curl-free", "--output-matrix", "identity"}, "found curl-free");
   expect_fit({"--operator", "divergence-free", "--kernel", "laplacian"}, "no second derivative");
   expect_fit({"--operator", "curl-free", "--kernel", "matern", "--nu", "1"}, "nu <= 1");
+  expect_fit({"--operator", "curl-free", "--kernel", "matern", "--nu", "2.5", "--bounded"}, "'gaussian' only");
+  expect_fit({"--bounded"}, "--bounded needs --operator");
   expect_fit({"--nu", "2"}, "the gaussian kernel has no parameter 'nu'");
   expect_fit({"--kernel", "matern", "--nu", "-1"}, "nu must be positive");
   expect_fit({"--kernel", "rational_quadratic", "--shape", "0"}, "shape must be positive");

@@ -95,6 +95,13 @@ TEST_F(Kernels, OfVectorFields) {
   }
 }
 
+TEST_F(Kernels, OfVectorFieldsWithBoundedFeatures) {
+  options_.coupling = OutputCoupling::divergence_free;
+  options_.bounded = true;
+  EXPECT_THAT(fit({"--operator", "divergence-free", "--bounded"}), HasSubstr("; bounded divergence-free gaussian"));
+  EXPECT_EQ(Json::parse(run_well({"info", model_, "--json"}))["kernel"][0]["bounded"], true);
+}
+
 TEST_F(Kernels, EveryTermOfASumIsTold) {
   options_.kernel = 0.3 * CurlFree(Gaussian(0.5)) + DivergenceFree(Matern(LengthScale(2.0), 2.5)) +
                     Decomposable(Cauchy(LengthScale({1.0, 3.0})), Matrix<double>::Identity(2, 2));

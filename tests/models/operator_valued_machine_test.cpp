@@ -19,7 +19,8 @@ using testing::random_psd;
 std::vector<Kernel> all_kernels() {
   return {CurlFree(Gaussian(0.8)), DivergenceFree(Gaussian(0.8)),
           CurlFree(Gaussian(0.8)) + DivergenceFree(Matern(1.0, 2.5)),
-          0.5 * Decomposable(Gaussian(1.0), random_psd(2, 1, 1)) + 2.0 * CurlFree(Cauchy(1.0))};
+          0.5 * Decomposable(Gaussian(1.0), random_psd(2, 1, 1)) + 2.0 * CurlFree(Cauchy(1.0)),
+          CurlFree(Gaussian(0.8), true) + DivergenceFree(Gaussian(1.1), true)};
 }
 
 struct Rows {
@@ -133,6 +134,33 @@ TEST(OperatorValuedMachine, PartsAddUpAndFilesGiveBackTheSameBits) {
 }
 
 // One common factor, so that a scaled curl-free model is still curl-free in the user's own coordinates.
+// w ~ N(0, I), B(w) = w: what CurlFree(Gaussian(1.0)) is, by functions.
+TEST(OperatorValuedMachine, AKernelOfFunctionsFitsLikeTheBuiltInOneAndIsNotSaved) {
+  const Kernel own = Spectral(
+      [](const Random& random, Index i, Index d) {
+        Vector<double> w(d);
+        normal_vector(random, i, d, 1, w.data());
+        return w;
+      },
+      [](const Vector<double>& w) { return Matrix<double>(w); }, 2);
+  const Rows rows;
+  for (const char* solver : {"direct", "cg", "lsmr", "idr"}) {
+    FitOptions options;
+    options.n_components = 40;
+    options.solver = solver;
+    options.tol = 1e-12;
+    options.kernel = own + Gaussian(2.0);
+    const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+    options.kernel = CurlFree(Gaussian(1.0)) + Gaussian(2.0);
+    const auto same = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+    EXPECT_LT(max_difference(model.predict(rows.X), same.predict(rows.X)), 1e-10) << solver;
+    EXPECT_THROW(model.to_file(), Error);
+    const auto again = KernelMachine<double>::from_file(model.to_file(KernelPlace::apart), "memory", model.kernel());
+    EXPECT_EQ(again.predict(rows.X), model.predict(rows.X));
+    EXPECT_THROW(KernelMachine<double>::from_file(model.to_file(KernelPlace::apart), "memory"), Error);
+  }
+}
+
 TEST(OperatorValuedMachine, ScalingKeepsTheStructure) {
   Rows rows;
   rows.X.col(1) *= 50;

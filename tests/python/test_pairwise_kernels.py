@@ -159,7 +159,7 @@ def test_files_keep_all_but_functions(data, tmp_path):
     for kernel in (Callable(squared_product), Gaussian(1.0) + 2.0 * Decomposable(Callable(smaller), A)):
         model = KernelRegressor(kernel, approximation="exact").fit(X, Y)
         for save in (lambda m=model: m.save(path), lambda m=model: pickle.dumps(m)):
-            with pytest.raises(ValueError, match="a model whose kernel is a function cannot be saved"):
+            with pytest.raises(ValueError, match=r"made of functions .* cannot be saved"):
                 save()
         assert not path.exists()
         assert clone(model).fit(X, Y).predict(Z).shape == (7, 2)

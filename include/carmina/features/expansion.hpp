@@ -30,8 +30,11 @@ class Expansion {
   struct Segment {
     Index first, count, width, offset;  // width p': columns of B_j; offset of its coefficients
     double factor;                      // sqrt(weight), and what the scalar map's 1/sqrt(units) lacks
-    enum { identity, constant, curl_free, divergence_free } kind;
-    Matrix<double> root;  // B (p, p') of a constant one
+    enum { identity, constant, curl_free, divergence_free, own } kind;
+    Matrix<double> root;     // B (p, p') of a constant one; of an own spectrum B_j, one below the other
+    Vector<double> stretch;  // of bounded features: what B_j is multiplied with, (count)
+
+    double factor_of(Index unit) const { return stretch.size() > 0 ? factor * stretch[unit - first] : factor; }
   };
   void multiply(const Segment& segment, Index unit, const double* y, double* out) const;             // B_j y
   void multiply_transposed(const Segment& segment, Index unit, const double* z, double* out) const;  // B_jᵀ z
@@ -42,6 +45,9 @@ class Expansion {
   std::vector<Segment> segments_;
 };
 
+// The first `count` frequencies that the stream holds for a term: (count, dim_in).
+Matrix<double> sample_frequencies(const Term& term, Index dim_in, Index count, const Random& random,
+                                  Sampling sampling = Sampling::iid);
 // Frequencies of all terms, n_components / 2 for each, each term from a stream of its own: (terms n_components / 2, d).
 Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                                        Sampling sampling = Sampling::iid);

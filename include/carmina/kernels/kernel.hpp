@@ -3,6 +3,8 @@
 #pragma once
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
+#include <carmina/kernels/signature.hpp>
+#include <carmina/kernels/spectrum.hpp>
 #include <concepts>
 #include <optional>
 #include <variant>
@@ -19,16 +21,20 @@ struct Uncoupled {
 // K_div = tr(K_curl) I - K_curl, whose functions have no divergence. As many outputs as inputs.
 enum class Differential { curl_free, divergence_free };
 
-using Coupling = std::variant<Uncoupled, OutputMatrix, Differential>;
+// OwnSpectrum stands for the whole kernel: the term's scalar kernel is not used.
+using Coupling = std::variant<Uncoupled, OutputMatrix, Differential, OwnSpectrum>;
 
 struct Term {
   double weight;
   ScalarKernel scalar;
   Coupling coupling;
+  // Of a differential one over a Gaussian: features of another measure, in proportion to |w|^2, whose factors are
+  // bounded (SPEC 1b). The same kernel.
+  bool bounded = false;
   bool operator==(const Term&) const = default;
 };
 
-// weight A of a term K = weight k A for p outputs, by its eigenvalues; for terms that are not differential.
+// weight A of a term K = weight k A for p outputs, by its eigenvalues; for terms without or with an output matrix.
 OutputFactor output_factor(const Term& term, Index p);
 
 class Kernel {
@@ -43,6 +49,9 @@ class Kernel {
   // The one term of a kernel that is no sum, when its outputs come apart in the eigenbasis of A; else null.
   const Term* separable() const;
   bool has_differential() const;
+  // Whether inputs may be scaled by one common factor only: differential terms, and spectra, which may be such.
+  bool keeps_directions() const;
+  bool has_own_spectrum() const;
   // Outputs that the kernel is for: nothing when it takes any number (uncoupled); inputs for differential ones.
   std::optional<Index> n_outputs(Index dim_in) const;
   // Error when inputs or outputs do not fit.
@@ -64,11 +73,27 @@ class Decomposable : public Kernel {
 };
 class CurlFree : public Kernel {
  public:
-  explicit CurlFree(ScalarKernel scalar) : Kernel(Term{1, std::move(scalar), Differential::curl_free}) {}
+  explicit CurlFree(ScalarKernel scalar, bool bounded = false)
+      : Kernel(Term{1, std::move(scalar), Differential::curl_free, bounded}) {}
 };
 class DivergenceFree : public Kernel {
  public:
-  explicit DivergenceFree(ScalarKernel scalar) : Kernel(Term{1, std::move(scalar), Differential::divergence_free}) {}
+  explicit DivergenceFree(ScalarKernel scalar, bool bounded = false)
+      : Kernel(Term{1, std::move(scalar), Differential::divergence_free, bounded}) {}
+};
+// K = E[cos<w, x - z> B(w) B(w)ᵀ] by a sampler of w and a factor B(w) (spectrum.hpp); no exact values.
+class Spectral : public Kernel {
+ public:
+  explicit Spectral(OwnSpectrum spectrum) : Kernel(Term{1, Gaussian(1.0), std::move(spectrum)}) {}
+  Spectral(FrequencySampler sampler, FrequencyFactor factor, Index dim_out)
+      : Spectral(OwnSpectrum(make_spectrum(std::move(sampler), std::move(factor), dim_out))) {}
+};
+// K(x, z) = K_0(x - z), its spectrum computed from K_0 on a grid (signature.hpp).
+class FromSignature : public Spectral {
+ public:
+  FromSignature(Signature signature, Index dim_in, SignatureGrid grid = {})
+      : Spectral(
+            OwnSpectrum(std::make_shared<const SignatureSpectrum>(std::move(signature), dim_in, std::move(grid)))) {}
 };
 
 }  // namespace carmina

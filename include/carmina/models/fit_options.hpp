@@ -24,6 +24,7 @@ struct FitOptions {
   std::optional<LengthScale> length_scale;
   OutputCoupling coupling = OutputCoupling::none;  // with a name: how outputs go together
   Matrix<double> output_matrix;
+  bool bounded = false;  // with a curl-free or divergence-free coupling: bounded features (kernels/kernel.hpp)
 
   std::string approximation = "fourier";         // or "exact", or a sketch's name, with n_components and its defaults
   std::optional<sketches::Distribution> sketch;  // a sketch as it is, in the place of approximation
@@ -50,9 +51,9 @@ struct FitOptions {
   void check() const;  // Error for a value out of range
   // The sketch given or named; none for "fourier" and "exact".
   std::optional<sketches::Distribution> chosen_sketch() const;
-  // Whether the kernel is, or contains, a curl-free or divergence-free one.
+  // Whether the kernel is, or contains, a curl-free or divergence-free one, or one of the user's own that may be such.
   bool differential() const {
-    return kernel ? kernel->has_differential()
+    return kernel ? kernel->keeps_directions()
                   : coupling == OutputCoupling::curl_free || coupling == OutputCoupling::divergence_free;
   }
 };

@@ -8,6 +8,7 @@
 #include <carmina/solvers/moments.hpp>
 #include <carmina/solvers/report.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,6 +34,9 @@ struct FitRecord {
   std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; not in the file
   Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
 };
+
+// A kernel made of functions cannot be in a file: who can keep it elsewhere (Python's pickle) keeps it apart.
+enum class KernelPlace { inside, apart };
 
 template <Real T>
 class KernelMachine {
@@ -65,8 +69,9 @@ class KernelMachine {
   const Vector<T>& intercept() const { return intercept_; }
   const FitRecord& record() const { return record_; }
 
-  ModelFile to_file() const;
-  static KernelMachine from_file(const ModelFile& file, const std::string& source);
+  ModelFile to_file(KernelPlace place = KernelPlace::inside) const;
+  static KernelMachine from_file(const ModelFile& file, const std::string& source,
+                                 const std::optional<Kernel>& apart = {});
   void save(const std::string& path) const { write_model_file(path, to_file()); }
 
  private:
@@ -80,6 +85,7 @@ class KernelMachine {
 // A machine from a file is in the precision it was fitted in.
 using AnyKernelMachine = std::variant<KernelMachine<float>, KernelMachine<double>>;
 AnyKernelMachine load_kernel_machine(const std::string& path);
-AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source);
+AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source,
+                                          const std::optional<Kernel>& apart = {});
 
 }  // namespace carmina
