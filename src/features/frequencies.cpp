@@ -13,7 +13,7 @@ namespace {
 
 // Each block of d frequencies gets d orthonormal directions, uniform on the rotations, with the lengths of independent
 // draws: for a measure invariant under rotations every single frequency keeps its distribution.
-template <Stationary K>
+template <class K>
 void orthogonalize(const K& kernel, Matrix<double>& W, const Random& random) {
   require(K::radial, "sampling 'orthogonal' needs a kernel of |x - z|; the {} kernel is not", kernel.name);
   const Index d = W.cols();
