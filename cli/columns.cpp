@@ -100,9 +100,9 @@ ColumnRoles input_roles(const ModelColumns& model, const TableReader& file) {
   const auto& columns = file.columns();
   const auto more = static_cast<Index>(columns.size()) - model.dim_in;
   const bool label = more == 1 && is_label(columns.back());
-  require(more == 0 || more == model.dim_out || label,
+  require(more == 0 || more == model.n_targets || label,
           "{}: expected {} columns (the model's inputs) or {} (inputs, then targets), found {}", file.path(),
-          model.dim_in, model.dim_in + model.dim_out, columns.size());
+          model.dim_in, model.dim_in + model.n_targets, columns.size());
   return {sequence(0, model.dim_in), {}};
 }
 
@@ -116,15 +116,15 @@ ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader&
     Found found = find(model.targets, columns);
     const bool by_name = !model.targets.empty() && found.missing.empty();
     if (!by_name && model.named_targets() && !numbered(columns)) fail_missing(found.missing, "target", file.path());
-    require(by_name || width > model.dim_out, "{}: expected {} columns (inputs, then targets), found {}", file.path(),
-            model.dim_in + model.dim_out, width);
-    roles.targets = by_name ? std::move(found.columns) : sequence(width - model.dim_out, model.dim_out);
+    require(by_name || width > model.n_targets, "{}: expected {} columns (inputs, then targets), found {}", file.path(),
+            model.dim_in + model.n_targets, width);
+    roles.targets = by_name ? std::move(found.columns) : sequence(width - model.n_targets, model.n_targets);
     for (Index j = 0; j < width; ++j) {
       if (std::find(roles.targets.begin(), roles.targets.end(), j) == roles.targets.end()) roles.inputs.push_back(j);
     }
   }
-  require(static_cast<Index>(roles.targets.size()) == model.dim_out, "{}: {} targets chosen, the model has {}",
-          file.path(), roles.targets.size(), model.dim_out);
+  require(static_cast<Index>(roles.targets.size()) == model.n_targets, "{}: {} targets chosen, the model has {}",
+          file.path(), roles.targets.size(), model.n_targets);
   if (auto named = inputs_by_name(model, file)) roles.inputs = std::move(*named);
   require(static_cast<Index>(roles.inputs.size()) == model.dim_in,
           "{}: expected {} inputs beside the targets, found {}", file.path(), model.dim_in, roles.inputs.size());

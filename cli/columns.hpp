@@ -18,14 +18,14 @@ ColumnRoles all_inputs(const std::vector<Column>& columns);
 // The part of a model that tells its columns.
 struct ModelColumns {
   std::vector<std::string> inputs, targets;  // names; empty when it was fitted without
-  Index dim_in, dim_out;
+  Index dim_in, n_targets;                   // columns of a table: joint quantiles are of one target
 
   template <Real T>
   explicit ModelColumns(const KernelMachine<T>& machine)
       : inputs(machine.record().input_names),
         targets(machine.record().target_names),
         dim_in(machine.dim_in()),
-        dim_out(machine.dim_out()) {}
+        n_targets(machine.record().joint_quantiles ? 1 : machine.dim_out()) {}
   bool named_inputs() const;
   bool named_targets() const;
 };
@@ -34,7 +34,7 @@ struct ModelColumns {
 // only targets may follow them. Error with the columns that are missing.
 ColumnRoles input_roles(const ModelColumns& model, const TableReader& file);
 
-// Inputs and targets. `targets` as the user words them; empty: the model's by name, else the last dim_out
+// Inputs and targets. `targets` as the user words them; empty: the model's by name, else the last n_targets
 // columns.
 ColumnRoles input_and_target_roles(const ModelColumns& model, const TableReader& file, const std::string& targets);
 

@@ -6,6 +6,7 @@
 namespace carmina::cli {
 
 void add_fit(CLI::App& program);
+void add_tune(CLI::App& program);
 void add_predict(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_info(CLI::App& program);

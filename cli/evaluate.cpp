@@ -9,6 +9,7 @@
 
 #include "columns.hpp"
 #include "commands.hpp"
+#include "kernel_text.hpp"
 #include "options.hpp"
 
 namespace carmina::cli {
@@ -22,7 +23,7 @@ Json to_json(const Score& score) {
       {"target", score.target}, {"rmse", score.rmse}, {"rrmse", score.rrmse}, {"r2", score.r2}, {"loss", score.loss}};
 }
 
-void print_table(const Evaluation& result) {
+void print_table(const Evaluation& result, const Loss& loss) {
   std::size_t width = std::string("average").size();
   for (const Score& score : result.targets) width = std::max(width, score.target.size());
   fmt::print("{:<{}} {:>12} {:>12} {:>12} {:>12}\n", "target", width, "RMSE", "RRMSE", "R²", "loss");
@@ -35,7 +36,11 @@ void print_table(const Evaluation& result) {
   };
   for (const Score& score : result.targets) line(score);
   line(result.average);
-  fmt::print("{}; the average's loss is the sum over targets\n", counted(result.rows, "row"));
+  if (std::holds_alternative<Squared>(loss)) {
+    fmt::print("{}; the average's loss is the sum over targets\n", counted(result.rows, "row"));
+  } else {
+    fmt::print("{}; loss: {}, the average's of whole rows\n", counted(result.rows, "row"), loss_text(loss));
+  }
 }
 
 struct EvaluateCommand {
@@ -48,11 +53,17 @@ struct EvaluateCommand {
     targets.check(false);
     ProgressLine line;
     const Execution execution = resources.execution(line);
-    const Evaluation result =
-        std::visit([&](const auto& machine) { return evaluate(machine, execution); }, load_kernel_machine(model));
+    const AnyKernelMachine any = load_kernel_machine(model);
+    const Evaluation result = std::visit([&](const auto& machine) { return evaluate(machine, execution); }, any);
+    const Loss& loss = std::visit([](const auto& machine) -> const Loss& { return machine.record().loss; }, any);
     line.erase();
-    if (!json) return print_table(result);
-    Json report = {{"model", model}, {"data", data}, {"rows", result.rows}, {"targets", Json::array()}};
+    if (!json) return print_table(result, loss);
+    Json report = {{"model", model},
+                   {"data", data},
+                   {"rows", result.rows},
+                   {"loss", loss_name(loss)},
+                   {"loss_parameters", loss_parameters(loss)},
+                   {"targets", Json::array()}};
     for (const Score& score : result.targets) report["targets"].push_back(to_json(score));
     report["average"] = to_json(result.average);
     fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -71,8 +82,8 @@ struct EvaluateCommand {
     }
     ColumnRoles roles = input_roles(columns, *reader);
     auto target_reader = open_table(targets.file);
-    require(static_cast<Index>(target_reader->columns().size()) == machine.dim_out(),
-            "{}: expected {} columns (the model's targets), found {}", targets.file, machine.dim_out(),
+    require(static_cast<Index>(target_reader->columns().size()) == columns.n_targets,
+            "{}: expected {} columns (the model's targets), found {}", targets.file, columns.n_targets,
             target_reader->columns().size());
     TableRows<T> rows(std::move(reader), std::move(target_reader), std::move(roles), fill);
     return evaluate_machine(machine, rows, execution);

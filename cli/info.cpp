@@ -1,6 +1,6 @@
 // cli/info.cpp -- `carmina info`: what a model file holds and how it was fitted.
 #include <algorithm>
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/evaluation.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -51,13 +51,17 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
           {"approximation", record.approximation},
           {"n_features", machine.coefficients().rows()},
           {"n_inputs", machine.dim_in()},
-          {"n_targets", machine.dim_out()},
+          {"n_targets", record.joint_quantiles ? 1 : machine.dim_out()},
+          {"n_outputs", machine.dim_out()},
           {"input_names", record.input_names},
           {"target_names", record.target_names},
+          {"output_names", output_names(record, machine.dim_out())},
           {"fit",
            {{"rows", record.rows},
             {"loss", loss_name(record.loss)},
             {"loss_parameters", loss_parameters(record.loss)},
+            {"joint_quantiles", record.joint_quantiles},
+            {"non_crossing", record.non_crossing},
             {"sketch_parameters", record.sketch},
             {"alpha", record.alpha},
             {"seed", record.seed},
@@ -102,6 +106,10 @@ void print_text(const Json& about, const Kernel& kernel, const std::string& loss
        fmt::format("{}, {} features", about["approximation"].get<std::string>(), about["n_features"].get<Index>()));
   line("inputs", std::to_string(about["n_inputs"].get<Index>()) + names_behind(about["input_names"]));
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
+  if (fit["joint_quantiles"]) {
+    line("quantiles", fmt::format("{}{}, {}", about["n_outputs"].get<Index>(), names_behind(about["output_names"]),
+                                  fit["non_crossing"] ? "put in order" : "may cross"));
+  }
   line("inputs are", fmt::format("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
                                  fit["fill_missing"] ? "filled with the training mean" : "refused"));
   line("fitted to", fmt::format("{}, {} loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),

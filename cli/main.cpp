@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   program.footer("'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
   cli::add_fit(program);
+  cli::add_tune(program);
   cli::add_predict(program);
   cli::add_evaluate(program);
   cli::add_info(program);

@@ -1,7 +1,7 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
 #include <carmina/core/error.hpp>
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/evaluation.hpp>
 #include <memory>
 
 #include "columns.hpp"
@@ -40,7 +40,8 @@ struct PredictCommand {
     ColumnRoles roles = input_roles(columns, *reader);
     TableRows<T> rows(std::move(reader), std::move(roles), machine.record().fill_missing);
     // As in the training data: no names in, no names out.
-    TableWriter writer(out, columns.named_targets() ? columns.targets : std::vector<std::string>());
+    TableWriter writer(
+        out, columns.named_targets() ? output_names(machine.record(), machine.dim_out()) : std::vector<std::string>());
     for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
       writer.write(machine.predict(block.inputs(), execution).template cast<double>());
       execution.checkpoint({"predicting", block.first_row + block.rows, rows.rows().value_or(0)});

@@ -20,9 +20,12 @@
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/median_heuristic.hpp>
+#include <carmina/models/tune.hpp>
 #include <carmina/random/philox.hpp>
 #include <carmina/sketches/distribution.hpp>
 #include <carmina/theory/approximation.hpp>
 #include <carmina/theory/bounds.hpp>
 #include <carmina/theory/cost.hpp>
+#include <carmina/theory/sketch_bounds.hpp>
+#include <carmina/theory/sketching.hpp>
 #include <carmina/theory/variance.hpp>

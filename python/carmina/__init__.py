@@ -13,14 +13,18 @@ from carmina._core import __version__
 from carmina._features import FourierFeatures, SketchedFeatures
 from carmina._files import load
 from carmina._machine import SolveReport
+from carmina._quantiles import JointQuantileRegressor
 from carmina._regressor import KernelRegressor
+from carmina._tune import TuneResult, tune
 
 __all__ = [
     "FourierFeatures",
+    "JointQuantileRegressor",
     "KernelClassifier",
     "KernelRegressor",
     "SketchedFeatures",
     "SolveReport",
+    "TuneResult",
     "__version__",
     "datasets",
     "kernels",
@@ -31,4 +35,5 @@ __all__ = [
     "plot",
     "sketches",
     "theory",
+    "tune",
 ]

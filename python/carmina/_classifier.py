@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from carmina import _core, kernels, losses, outputs, sketches
-from carmina._kernels import coupled, is_scalar
+from carmina import kernels, losses, outputs, sketches
 from carmina._machine import KernelMachineEstimator
 from carmina._validation import one_of
 
@@ -117,7 +116,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         options = self._options()
         if one_of("coding", self.coding, ["simplex", "one-hot"]) == "simplex":
-            self._couple(options, outputs.simplex(len(classes)))
+            self._couple(options, outputs.simplex(len(classes)), "coding='simplex'")
         # The hinge loss takes signs.
         one_hot = np.full(
             (len(y), len(classes)), -1 if isinstance(options.loss, losses.Hinge) else 0, dtype=X.dtype
@@ -139,14 +138,6 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
-
-    def _couple(self, options: _core.FitOptions, A: NDArray) -> None:
-        if isinstance(self.kernel, str):
-            options.output_matrix = A
-        elif is_scalar(self.kernel):
-            options.kernel = coupled(self.kernel, A)
-        else:
-            raise ValueError(f"coding='simplex' is for scalar kernels, found {self.kernel!r}")
 
     def _file_state(self) -> dict[str, Any]:
         labels = self.classes_.tolist()

@@ -58,9 +58,13 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _estimators() -> dict[str, Any]:
-    from carmina import KernelClassifier, KernelRegressor  # whose modules import this one
+    # Their modules import this one.
+    from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor
 
-    return {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
+    return {
+        estimator.__name__: estimator
+        for estimator in (JointQuantileRegressor, KernelClassifier, KernelRegressor)
+    }
 
 
 def _from_record(machine: _core.Machine) -> Any:
@@ -102,6 +106,8 @@ def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
         return {"sketch": type(value).__name__, **value._parameters}
     if name == "random_state" and isinstance(value, (np.random.RandomState, np.random.Generator)):
         return machine.record["random_state"]
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from carmina import _core, _files, kernels, losses, sketches
-from carmina._kernels import named
+from carmina._kernels import coupled, is_scalar, named
 from carmina._validation import (
     APPROXIMATIONS,
     SAMPLINGS,
@@ -208,6 +208,15 @@ class KernelMachineEstimator(BaseEstimator):
         options.tol = number("tol", self.tol)
         options.seed = seed_of(self.random_state)
         return options
+
+    def _couple(self, options: _core.FitOptions, A: NDArray, what: str) -> None:
+        """Take k(x, z) A for the scalar kernel k; `what` asks for it."""
+        if isinstance(self.kernel, str):
+            options.output_matrix = A
+        elif is_scalar(self.kernel):
+            options.kernel = coupled(self.kernel, A)
+        else:
+            raise ValueError(f"{what} is for scalar kernels, found {self.kernel!r}")
 
     def _warn(self) -> None:
         report = self.report_

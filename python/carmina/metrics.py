@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["arrmse", "crossing_loss", "nmll", "pinball_loss", "rrmse"]
+__all__ = [
+    "arrmse",
+    "coverage",
+    "crossing_loss",
+    "nmll",
+    "pinball_loss",
+    "quantile_coverage",
+    "rrmse",
+]
 
 
 def rrmse(y_true: ArrayLike, y_pred: ArrayLike, train_mean: ArrayLike | None = None) -> NDArray:
@@ -88,6 +96,54 @@ def crossing_loss(y_pred: ArrayLike) -> float:
     """
     quantiles = _columns("y_pred", y_pred)
     return float(np.maximum(0, quantiles[:, :-1] - quantiles[:, 1:]).sum(axis=1).mean())
+
+
+def coverage(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
+    """Share of the observations inside [lower, upper].
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,)
+    lower, upper : array_like of shape (n,) or float
+
+    Examples
+    --------
+    >>> coverage([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 3.5, 0.0], 4.0)
+    0.75
+    """
+    true, low, high = (np.asarray(values, dtype=float) for values in (y_true, lower, upper))
+    if true.ndim != 1 or true.size == 0 or {low.shape, high.shape} - {(), true.shape}:
+        raise ValueError(
+            f"lower and upper must be numbers or of the shape of y_true, (n,); found {low.shape}, "
+            f"{high.shape} and {true.shape}"
+        )
+    return float(((low <= true) & (true <= high)).mean())
+
+
+def quantile_coverage(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray:
+    """Share of the observations at or below each predicted quantile; near its level for a good one.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,)
+    y_pred : array_like of shape (n, n_levels) or, for one level, (n,)
+
+    Returns
+    -------
+    ndarray of shape (n_levels,)
+
+    Examples
+    --------
+    >>> quantile_coverage([1.0, 2.0, 3.0, 4.0], [[1.0, 3.0], [1.0, 3.0], [1.0, 3.0], [1.0, 3.0]])
+    array([0.25, 0.75])
+    """
+    true, predicted = _columns("y_true", y_true), _columns("y_pred", y_pred)
+    if true.shape[1] != 1 or len(predicted) != len(true):
+        raise ValueError(
+            f"y_true must be of shape (n,) and y_pred (n, n_levels), found {np.shape(y_true)} and "
+            f"{np.shape(y_pred)}"
+        )
+    return (true <= predicted).mean(axis=0)
 
 
 def nmll(y_true: ArrayLike, y_pred: ArrayLike, y_std: ArrayLike) -> float:

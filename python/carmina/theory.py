@@ -1,9 +1,13 @@
-"""How good random Fourier features are: what can be proved, and what is measured on data.
+"""How good random Fourier features and sketches are: what can be proved, and what is measured on data.
 
 A Fourier map with D = `n_components` / 2 frequencies estimates a kernel K by K̃; errors are spectral norms of
 K̃(x, z) − K(x, z). Bounds ([Brault2016], corrected) are probabilities before frequencies are drawn; they hold
 for independent frequencies and are far from tight. `kernel_error` and `approximation_report` measure the
 frequencies that a model has.
+
+A sketch S is good when it keeps the large eigenvectors of the kernel matrix and does not blow up the others:
+`k_satisfiability` measures it, `suggest_sketch` says how large S should be, `excess_risk_bound` what follows
+([ElAhmad2023], corrected; what is not proven is marked so).
 
 >>> from carmina import kernels, theory
 >>> K = kernels.CurlFree(kernels.Gaussian(1.0))
@@ -26,21 +30,53 @@ from carmina._approximation import (
     kernel_error,
     operator_cost,
 )
+from carmina._sketch_theory import (
+    CriticalRadius,
+    KSatisfiability,
+    RiskBound,
+    SketchSize,
+    SketchSuggestion,
+    critical_radius,
+    excess_risk_bound,
+    k_satisfiability,
+    kernel_eigenvalues,
+    refined_excess_risk_bound,
+    satisfiability_constant,
+    sketch_components_needed,
+    sketch_failure,
+    sparse_sketch_bound,
+    suggest_sketch,
+)
 from carmina._validation import component_count, integer, kernel_value, number, one_of
 from carmina.kernels import Kernel
 
 __all__ = [
     "ApproximationReport",
+    "CriticalRadius",
+    "KSatisfiability",
     "KernelError",
     "OperatorCost",
+    "RiskBound",
+    "SketchSize",
+    "SketchSuggestion",
     "approximation_report",
     "components_needed",
+    "critical_radius",
     "decomposable_bound",
+    "excess_risk_bound",
+    "k_satisfiability",
+    "kernel_eigenvalues",
     "kernel_error",
     "operator_cost",
     "orlicz_norm",
     "pointwise_bound",
+    "refined_excess_risk_bound",
+    "satisfiability_constant",
+    "sketch_components_needed",
+    "sketch_failure",
+    "sparse_sketch_bound",
     "spectral_moments",
+    "suggest_sketch",
     "uniform_bound",
     "variance",
     "variance_bound",

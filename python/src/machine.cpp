@@ -222,6 +222,7 @@ void bind_options(nb::module_& m) {
       .def_prop_rw(
           "sampling", [](const FitOptions& o) { return sampling_name(o.sampling); },
           [](FitOptions& o, const std::string& name) { o.sampling = parse_sampling(name); })
+      .def_rw("non_crossing", &FitOptions::non_crossing)
       .def_rw("alpha", &FitOptions::alpha)
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
       .def_rw("scale_inputs", &FitOptions::scale_inputs)

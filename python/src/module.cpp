@@ -29,5 +29,6 @@ NB_MODULE(_core, m) {
   carmina::python::bind_data(m);
   carmina::python::bind_features(m);
   carmina::python::bind_machine(m);
+  carmina::python::bind_tuning(m);
   carmina::python::bind_theory(m);
 }

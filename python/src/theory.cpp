@@ -8,6 +8,7 @@
 
 #include "arrays.hpp"
 #include "running.hpp"
+#include "sketch_theory.hpp"
 
 namespace carmina::python {
 namespace {
@@ -101,6 +102,7 @@ void bind_bounds(nb::module_& m) {
 void bind_theory(nb::module_& m) {
   bind_variance(m);
   bind_bounds(m);
+  bind_sketch_theory(m);
   m.def(
       "kernel_error",
       [](const Kernel& kernel, nb::handle frequencies, nb::handle X, nb::handle Z) {

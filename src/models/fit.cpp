@@ -41,6 +41,7 @@ KernelMachine<T> FitPath<T>::finish(Map map, const LinearSolution& solution) {
     record.sketch = sketch_parameters(*sketch_);
   }
   record.loss = options_.loss;
+  record.non_crossing = options_.non_crossing;
   record.sampling = options_.sampling;
   record.alpha = options_.alpha;
   record.fit_intercept = options_.fit_intercept;
@@ -71,7 +72,9 @@ KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& opt
   const auto levels = pinball ? static_cast<Index>(pinball->levels.size()) : 1;
   if (rows.dim_out() == 1 && levels > 1) {
     RepeatedTargets<T> repeated(rows, levels);
-    return FitPath<T>(repeated, options).run();
+    KernelMachine<T> machine = FitPath<T>(repeated, options).run();
+    machine.record_.joint_quantiles = true;
+    return machine;
   }
   std::visit([&](const auto& loss) { loss.check(rows.dim_out()); }, options.loss);
   return FitPath<T>(rows, options).run();

@@ -44,6 +44,11 @@ void FitOptions::check() const {
   } else {
     require(!among({"newton", "lbfgs"}), "solver '{}' is for losses other than the squared one", solver);
   }
+  if (non_crossing) {
+    const auto* pinball = std::get_if<Pinball>(&loss);
+    require(pinball && std::is_sorted(pinball->levels.begin(), pinball->levels.end()),
+            "non_crossing is for the pinball loss with levels in ascending order");
+  }
   require(alpha >= 0 && std::isfinite(alpha), "alpha must be finite and not negative, found {}", alpha);
   if (!sketched && approximation == "fourier") frequency_count(n_components);
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);

@@ -3,6 +3,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace carmina {
@@ -73,11 +74,17 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
                      out.outerStride());
   }
   out.rowwise() += intercept_.transpose();
+  // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
+  // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
+  if (record_.non_crossing) {
+    for (Index i = 0; i < out.rows(); ++i) std::sort(out.row(i).begin(), out.row(i).end());
+  }
 }
 
 template <Real T>
 std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Execution& execution) const {
   const auto terms = static_cast<Index>(kernel_.terms().size());
+  require(!record_.non_crossing, "predict_parts: quantiles that are put in order are not a sum of parts");
   std::vector<Matrix<T>> parts;
   if (terms == 1) {
     parts.push_back(predict(X, execution).rowwise() - intercept_.transpose());

@@ -71,6 +71,8 @@ Json to_json(const FitRecord& record) {
           {"sampling", sampling_name(record.sampling)},
           {"sketch", record.sketch},
           {"loss", {{"name", loss_name(record.loss)}, {"parameters", loss_parameters(record.loss)}}},
+          {"joint_quantiles", record.joint_quantiles},
+          {"non_crossing", record.non_crossing},
           {"alpha", record.alpha},
           {"fit_intercept", record.fit_intercept},
           {"scale_inputs", record.scale_inputs},
@@ -100,6 +102,8 @@ FitRecord record_from(const Json& json) {
     const Json& loss = json.at("loss");
     record.loss = make_loss(loss.at("name").get<std::string>(), loss.at("parameters").get<LossParameters>());
   }
+  record.joint_quantiles = json.value("joint_quantiles", false);
+  record.non_crossing = json.value("non_crossing", false);
   json.at("alpha").get_to(record.alpha);
   json.at("fit_intercept").get_to(record.fit_intercept);
   json.at("scale_inputs").get_to(record.scale_inputs);

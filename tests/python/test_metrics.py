@@ -42,6 +42,20 @@ def test_crossing_loss():
     assert_allclose(metrics.crossing_loss([[3.0, 1.0, 2.0], [0.0, 0.0, 0.0]]), 1.0)
 
 
+def test_coverage_counts_what_is_inside():
+    low, high = np.quantile(TRUE[:, 0], [0.1, 0.9])
+    inside = [bool(low <= y <= high) for y in TRUE[:, 0]]
+    assert metrics.coverage(TRUE[:, 0], low, high) == np.mean(inside)
+    assert metrics.coverage(TRUE[:, 0], TRUE[:, 0], TRUE[:, 0]) == 1  # the ends belong to it
+    assert metrics.coverage(TRUE[:, 0], np.full(30, 9.0), 10.0) == 0
+
+
+def test_quantile_coverage_is_the_share_at_or_below():
+    expected = [np.mean([y <= q for y, q in zip(TRUE[:, 0], column)]) for column in PREDICTED.T]
+    assert_allclose(metrics.quantile_coverage(TRUE[:, 0], PREDICTED), expected)
+    assert metrics.quantile_coverage(TRUE[:, 0], TRUE[:, 0]) == [1.0]
+
+
 def test_nmll_of_one_and_of_several_draws():
     std = RNG.uniform(0.5, 2, size=(3, 30))
     density = stats.norm(PREDICTED.T, std).pdf(TRUE[:, 0])
@@ -57,6 +71,8 @@ def test_nmll_of_one_and_of_several_draws():
         (lambda: metrics.rrmse([], []), "not empty"),
         (lambda: metrics.pinball_loss(TRUE[:, 0], PREDICTED, [0.5]), r"\(30, 1\)"),
         (lambda: metrics.pinball_loss(TRUE[:, 0], PREDICTED[:, 0], [1.5]), "between 0 and 1"),
+        (lambda: metrics.coverage(TRUE[:, 0], PREDICTED, 1.0), r"found \(30, 3\), \(\) and \(30,\)"),
+        (lambda: metrics.quantile_coverage(TRUE, PREDICTED), r"y_true must be of shape \(n,\)"),
         (lambda: metrics.nmll(TRUE[:, 0], PREDICTED[:, 0], np.zeros(30)), "positive"),
         (lambda: metrics.nmll(TRUE[:, 0], PREDICTED[:5, 0], np.ones(5)), "shape"),
     ],

@@ -47,6 +47,30 @@ def test_importing_does_not_import_matplotlib():
     subprocess.run([sys.executable, "-c", check], check=True)
 
 
+def test_quantiles_draw_a_band_for_each_pair_and_a_line_in_the_middle():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    x = np.array([2.0, 0.0, 1.0])
+    q = x[:, None] + np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    figure, ax = pyplot.subplots()
+    assert plot.quantiles(x, q, y=x, levels=[0.1, 0.3, 0.5, 0.7, 0.9], ax=ax) is ax
+    assert len(ax.collections) == 2
+    np.testing.assert_allclose(ax.lines[-1].get_xydata(), [[0, 0], [1, 1], [2, 2]])
+    assert [text.get_text() for text in ax.get_legend().texts] == ["0.1 to 0.9", "0.3 to 0.7", "0.5"]
+    pyplot.close(figure)
+    model = carmina.JointQuantileRegressor((0.2, 0.8), n_components=10, random_state=0).fit(x[:, None], x)
+    figure, ax = pyplot.subplots()
+    plot.quantiles(x, model, ax=ax)
+    low, high = model.predict(np.sort(x)[:, None]).T
+    corners = ax.collections[0].get_paths()[0].vertices
+    assert {*np.round(low, 9), *np.round(high, 9)} <= {*np.round(corners[:, 1], 9)}
+    pyplot.close(figure)
+    for bad in (lambda: plot.quantiles(q, q), lambda: plot.quantiles(x, q[:2]), lambda: plot.quantiles(x, x)):
+        with pytest.raises(ValueError, match="must be of shape"):
+            bad()
+    with pytest.raises(ValueError, match="levels must be 5 numbers"):
+        plot.quantiles(x, q, levels=[0.5])
+
+
 def test_vector_field_draws_one_arrow_a_place():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     field = datasets.vector_field("divergence-free", 25, grid=True)

@@ -11,14 +11,19 @@ struct Score {
   double rmse = 0;   // root mean squared error
   double rrmse = 0;  // error relative to predicting the training mean (SPEC 2e); NaN when that has no error
   double r2 = 0;     // 1 - squared error / variance of these rows; NaN when they do not vary
-  double loss = 0;   // mean of |f - y|^2 / 2
+  double loss = 0;   // mean of the model's own loss, of this target alone
 };
 
 struct Evaluation {
   Index rows = 0;
   std::vector<Score> targets;
-  Score average;  // means over targets; the loss is summed over them, as in the fit's objective
+  Score average;  // means over targets; the loss is that of whole rows, as in the fit's objective
 };
+
+// Names of what a machine predicts: its targets', y1, y2, ... where it has none; of joint quantiles target@level.
+std::vector<std::string> output_names(const FitRecord& record, Index dim_out);
+
+// Rows have the machine's targets; those of joint quantiles may have the one target that all levels are of.
 
 template <Real T>
 Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution = {});

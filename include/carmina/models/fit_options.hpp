@@ -31,6 +31,7 @@ struct FitOptions {
   Index n_components = 1000;                     // feature columns of a Fourier map: twice the number of frequencies
   Sampling sampling = Sampling::iid;             // of a Fourier map's frequencies
   Loss loss;                                     // l; several levels of Pinball and one target: all of them jointly
+  bool non_crossing = false;                     // quantiles of ascending levels: predictions are put in order
   double alpha = 1.0;                            // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
   bool fit_intercept = true;
   bool scale_inputs = false;  // zero mean, unit variance per column

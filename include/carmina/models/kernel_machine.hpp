@@ -21,6 +21,8 @@ struct FitRecord {
   Index n_components = 0;
   sketches::Parameters sketch;  // what a sketch has besides n_components
   Loss loss;
+  bool joint_quantiles = false;  // outputs are the levels of a pinball loss, all of one target
+  bool non_crossing = false;     // predictions are put in ascending order
   Sampling sampling = Sampling::iid;
   double alpha = 0;
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;

@@ -1,0 +1,60 @@
+// cli/fit_arguments.hpp -- what `fit` and `tune` are asked alike: the table, its targets, the machine, the model file.
+#pragma once
+#include <CLI/App.hpp>
+#include <carmina/data/rows.hpp>
+#include <carmina/models/kernel_machine.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+namespace carmina::cli {
+
+struct FitArguments {
+  std::string data, model;
+  bool float32 = false;
+  FitOptions fit;
+
+  // Declares the options; help shows defaults.
+  void add(CLI::App& command);
+  // Before a file is opened: words and numbers that parsed but may be out of range, and whether the model can be
+  // written.
+  void check(ProgressLine& line);
+  // The loss by name with its parameters, one of them perhaps another value.
+  Loss make_loss_with(const std::string& parameter, std::optional<double> value) const;
+
+  // body(rows) with the table opened in the precision asked for, its names and the output matrix in `fit`.
+  template <class Body>
+  void with_rows(Body body) {
+    if (float32) {
+      auto rows = open<float>();
+      body(rows);
+    } else {
+      auto rows = open<double>();
+      body(rows);
+    }
+  }
+
+  // The last line: the model file; and a warning, if there is one.
+  void print_written(const std::string& warning) const;
+
+ private:
+  void check_words();
+  void check_kernel();
+  void check_sketch();
+  void read_output_matrix(Index n_targets);
+  template <Real T>
+  TableRows<T> open();
+
+  Targets targets_;
+  Resources resources_;
+  std::string kernel_ = "gaussian", coupling_, length_scale_ = "median", loss_ = "squared", matrix_, seed_ = "0",
+              sampling_ = "iid";
+  std::optional<double> nu_, shape_, degree_, gamma_, coef0_, kappa_, epsilon_, density_, draws_;
+  std::vector<double> levels_;
+  bool no_scale_ = false, no_intercept_ = false;
+};
+
+}  // namespace carmina::cli

@@ -1,0 +1,132 @@
+// cli/tune.cpp -- `carmina tune`: width, alpha and loss parameters by cross-validation, then a model file.
+#include <algorithm>
+#include <carmina/core/error.hpp>
+#include <carmina/models/tune.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "fit_arguments.hpp"
+#include "kernel_text.hpp"
+
+namespace carmina::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Best first; of equal ones that which was tried first.
+std::vector<const Trial*> ranked(const std::vector<Trial>& trials) {
+  std::vector<const Trial*> order;
+  for (const Trial& trial : trials) order.push_back(&trial);
+  std::stable_sort(order.begin(), order.end(), [](const Trial* a, const Trial* b) { return a->mean < b->mean; });
+  return order;
+}
+
+Json to_json(const Trial& trial) {
+  const LossParameters parameters = loss_parameters(trial.loss);
+  return {{"length_scale", length_scale_values(trial.kernel.terms()[0].scalar)},
+          {"alpha", trial.alpha},
+          {"loss", {{"name", loss_name(trial.loss)}, {"parameters", Json(parameters)}}},
+          {"mean", trial.mean},
+          {"std", trial.deviation},
+          {"folds", trial.fold_losses}};
+}
+
+void print_table(const std::vector<const Trial*>& trials, bool several_losses) {
+  constexpr std::size_t most = 10;
+  fmt::print("{:>14} {:>12} {:>14} {:>12}{}\n", "length scale", "alpha", "left-out loss", "std",
+             several_losses ? "  loss" : "");
+  for (std::size_t i = 0; i < std::min(most, trials.size()); ++i) {
+    const Trial& trial = *trials[i];
+    const std::string width = length_scale_text(trial.kernel.terms()[0]);
+    fmt::print("{:>14} {:>12.6g} {:>14.6g} {:>12.3g}{}\n", width.empty() ? "-" : width, trial.alpha, trial.mean,
+               trial.deviation, several_losses ? "  " + loss_text(trial.loss) : "");
+  }
+  if (trials.size() > most) fmt::print("and {} worse ones; --json prints all\n", trials.size() - most);
+}
+
+struct TuneCommand : FitArguments {
+  TuneOptions tune_options;
+  std::string by = "cv";
+  std::vector<double> kappas, epsilons;
+  bool json = false;
+
+  void run() {
+    ProgressLine line;
+    require(by != "evidence", "--by evidence: there is no tuning by evidence yet; there is cv");
+    require(by == "cv", "--by: '{}' is not known here; there is cv", by);
+    check(line);
+    for (const double kappa : kappas) tune_options.losses.push_back(make_loss_with("kappa", kappa));
+    for (const double epsilon : epsilons) tune_options.losses.push_back(make_loss_with("epsilon", epsilon));
+    with_rows([&](auto& rows) { tune_rows(rows, line); });
+  }
+
+ private:
+  template <Real T>
+  void tune_rows(RowSource<T>& rows, ProgressLine& line) {
+    const auto start = std::chrono::steady_clock::now();
+    tune_options.fit = fit;
+    const TuneResult<T> result = tune(rows, tune_options);
+    const FitRecord& record = result.machine.record();
+    fit.execution.checkpoint({"writing", record.rows, record.rows});
+    result.machine.save(model);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    line.erase();
+
+    const auto trials = ranked(result.validation.trials);
+    std::string warning = result.validation.message;
+    if (!record.report.message.empty()) warning += (warning.empty() ? "" : "; ") + record.report.message;
+    if (json) {
+      Json report = {{"data", data},
+                     {"model", model},
+                     {"rows", record.rows},
+                     {"folds", tune_options.folds},
+                     {"contiguous", tune_options.contiguous},
+                     {"measure", loss_text(fit.loss)},
+                     {"message", warning},
+                     {"trials", Json::array()}};
+      for (const Trial* trial : trials) report["trials"].push_back(to_json(*trial));
+      fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+      return;
+    }
+    fmt::print("{}, {}, {}; {} kernel, {}; {} on {} folds, {}\n", counted(record.rows, "row"),
+               counted(result.machine.dim_in(), "input"), counted(result.machine.dim_out(), "target"),
+               kernel_text(result.machine.kernel().terms()[0]), approximation_text(record),
+               counted(static_cast<Index>(trials.size()), "trial"), tune_options.folds, format_seconds(spent.count()));
+    print_table(trials, tune_options.losses.size() > 1);
+    print_written(warning);
+  }
+};
+
+}  // namespace
+
+void add_tune(CLI::App& program) {
+  auto* command = program.add_subcommand("tune", "Choose kernel width and alpha by cross-validation, then fit");
+  command->footer(
+      "Takes the options of 'carmina fit' but --alpha. Trials are compared by the mean --loss of the rows left out.\n"
+      "Example: carmina tune train.csv --targets speed,angle --model wind.safetensors --alphas 0.01,0.1,1");
+  auto it = std::make_shared<TuneCommand>();
+  it->add(*command);
+  const auto numbers = [&](const char* name, std::vector<double>& values, const char* help) {
+    command->add_option(name, values, help)->delimiter(',')->allow_extra_args(false)->type_name("NUMBERS");
+  };
+  TuneOptions& options = it->tune_options;
+  command->add_option("--by", it->by, "How: cv, cross-validation; evidence is not there yet [cv]")
+      ->type_name("cv|evidence");
+  numbers("--length-scales", options.length_scales,
+          "Widths to try, with commas [1/4, 1/2, 1, 2, 4 times --length-scale]");
+  numbers("--alphas", options.alphas,
+          "Weights of the penalty to try, with commas [half powers of 10 from 1e-6 to 100; other losses than squared: "
+          "powers from 1e-4]");
+  numbers("--kappas", it->kappas, "Values of --kappa to try, with commas; compared by the loss with --kappa");
+  numbers("--epsilons", it->epsilons, "Values of --epsilon to try, with commas; compared by the loss with --epsilon");
+  command->add_option("--folds", options.folds, fmt::format("Parts that are left out in turn [{}]", options.folds))
+      ->type_name("N");
+  command->add_flag("--contiguous", options.contiguous, "Parts of consecutive rows, as suits a time series");
+  command->add_flag("--json", it->json, "Print all trials as JSON");
+  command->callback([it] { it->run(); });
+}
+
+}  // namespace carmina::cli

@@ -1,0 +1,74 @@
+// models/tune.hpp -- kernel width, alpha and loss parameters chosen by cross-validation.
+#pragma once
+#include <carmina/models/kernel_machine.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace carmina {
+
+struct TuneOptions {
+  FitOptions fit;  // what all trials have in common; its alpha is not used
+
+  // Widths to try: those given, of a kernel that has a single one; else the kernel's own (given, or the median
+  // distance between rows) times each factor, all terms of a sum by the same. Kernels without a width are tried as
+  // they are.
+  std::vector<double> length_scales;
+  std::vector<double> width_factors = {0.25, 0.5, 1, 2, 4};
+  std::vector<double> alphas;  // none: default_alphas(fit.loss)
+  std::vector<Loss> losses;    // none: fit.loss alone
+
+  // What trials are compared by: its mean over the rows left out. None: fit.loss. It is one for all trials, since a
+  // smaller kappa or a larger epsilon makes a loss smaller without making predictions better.
+  std::optional<Loss> measure;
+
+  Index folds = 5;
+  bool contiguous = false;  // folds of consecutive rows, as suits a time series; else by fit.seed
+};
+
+// Half powers of ten from 1e-6 to 100 for the squared loss, whose whole path costs little; else powers from 1e-4.
+std::vector<double> default_alphas(const Loss& loss);
+
+struct Trial {
+  Kernel kernel;
+  Loss loss;
+  double alpha;
+  std::vector<double> fold_losses;  // mean over the rows of each fold, by a machine fitted to the others
+  double mean, deviation;           // over the folds; deviation is their root mean squared distance from the mean
+};
+
+struct CrossValidation {
+  std::vector<Trial> trials;  // by width, then loss, then alpha
+  std::size_t best = 0;       // the first with the smallest mean
+  std::string message;        // what the user should know: a best value at the end of its list
+  FitOptions chosen;          // fit, with the best kernel, alpha and loss
+};
+
+// Fits every combination to all folds but one and compares predictions for that one with its targets.
+//
+// Means, scales and the kernel's own width are those of all rows. With the squared loss a whole path of alphas costs
+// one eigendecomposition for each fold and width, and all folds share one Fourier or sketched map (a sketch's anchors
+// come from all rows); other losses, and exact kernels whose outputs do not come apart, are fitted one by one. Trials
+// are computed in double. Rows are held in memory; those of weight 0 are left out.
+template <Real T>
+CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& options);
+
+template <Real T>
+struct TuneResult {
+  CrossValidation validation;
+  KernelMachine<T> machine;  // fitted to all rows as chosen
+};
+
+template <Real T>
+TuneResult<T> tune(RowSource<T>& rows, const TuneOptions& options) {
+  CrossValidation validation = cross_validate(rows, options);
+  KernelMachine<T> machine = KernelMachine<T>::fit(rows, validation.chosen);
+  return {std::move(validation), std::move(machine)};
+}
+template <Real T>
+TuneResult<T> tune(ConstView<T> X, ConstView<T> Y, const TuneOptions& options, const T* weights = nullptr) {
+  MemoryRows<T> rows(X, Y, weights);
+  return tune(rows, options);
+}
+
+}  // namespace carmina

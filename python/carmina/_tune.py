@@ -1,0 +1,221 @@
+"""Width, alpha and loss parameters of an estimator by cross-validation that shares work between trials."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight
+
+from carmina import _core, kernels, losses
+from carmina._machine import KernelMachineEstimator, _print_progress
+from carmina._validation import integer, length_scale_of, loss_or_name, memory_bytes, number, thread_count
+
+WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """What `tune` tried and found.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        Fitted to all rows with `best_params_`.
+    best_params_ : dict
+        `alpha`, and `gamma` or, when the kernel was given as a value, `kernel`; `loss` when others than the
+        estimator's were tried.
+    best_index_ : int
+        Which of `trials` is the best.
+    trials : list of dict
+        For each trial its parameters as in `best_params_`, its "length_scale" (None for a kernel without
+        one), the loss of the rows left out in each of "folds", and its "mean" and "std" over them.
+    """
+
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+    best_index_: int
+    trials: list[dict[str, Any]]
+
+
+def tune(
+    estimator: KernelMachineEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    length_scales: Sequence[float] | None = None,
+    gammas: Sequence[float] | None = None,
+    width_factors: Sequence[float] | None = None,
+    alphas: Sequence[float] | None = None,
+    losses: Sequence[str | losses.Loss] | None = None,
+    measure: str | losses.Loss | None = None,
+    folds: int = 5,
+    contiguous: bool = False,
+) -> TuneResult:
+    """Cross-validate kernel width, alpha and loss parameters, then fit with the best.
+
+    Trials are compared by the mean loss of the rows left out. With the squared loss a whole path of alphas
+    costs one eigendecomposition for each fold and width. Scales of the inputs, the median distance and a
+    sketch's anchors are those of all rows, not of each fold. Trials are computed in double precision.
+
+    Parameters
+    ----------
+    estimator : KernelRegressor, JointQuantileRegressor or KernelClassifier
+        What all trials have in common; its `alpha` is not used. A classifier is tuned by the loss of its
+        codes, not by its accuracy.
+    X, y, sample_weight
+        As for `estimator.fit`.
+    length_scales, gammas, width_factors : sequence of float or None
+        Widths to try, in one of three ways: ℓ; γ = 1/(2ℓ²); or factors of the estimator's own width, by
+        default ¼, ½, 1, 2 and 4. A sum of kernels, or a width for each input, takes factors, one for all.
+    alphas : sequence of float or None
+        None: half powers of ten from 1e-6 to 100; for losses other than the squared one powers from 1e-4.
+    losses : sequence of str or loss, or None
+        Losses to try in the place of the estimator's: `[Huber(0.5), Huber(2.0)]`.
+    measure : str or loss, or None
+        The loss that trials are compared by; None: the estimator's own. It is one for all, since a smaller
+        kappa or a larger epsilon makes a loss smaller without making predictions better.
+    folds : int, default=5
+    contiguous : bool, default=False
+        Folds of consecutive rows, as suits a time series; else by the estimator's `random_state`.
+
+    Examples
+    --------
+    >>> from carmina import KernelRegressor, datasets, tune
+    >>> data = datasets.friedman(300, noise=0.5, random_state=0)
+    >>> result = tune(KernelRegressor(n_components=100, random_state=0), data.X, data.Y)
+    >>> sorted(result.best_params_), len(result.trials)
+    (['alpha', 'gamma'], 85)
+    >>> result.best_estimator_.predict(data.X).shape
+    (300, 1)
+    """
+    if not isinstance(estimator, KernelMachineEstimator):
+        raise ValueError(f"tune: estimator must be one of carmina's kernel machines, found {estimator!r}")
+    given = [name for name, values in _ways(length_scales, gammas, width_factors) if values is not None]
+    if len(given) > 1:
+        raise ValueError(f"tune: widths are given in one way, found {' and '.join(given)}")
+    if losses is not None and "loss" not in estimator.get_params():
+        raise ValueError(f"tune: {type(estimator).__name__} has no other losses to try")
+    widths = _numbers("length_scales", length_scales)
+    if gammas is not None:
+        if estimator.kernel == "polynomial":
+            raise ValueError("tune: gammas stand for widths, and the kernel 'polynomial' has none")
+        widths = [length_scale_of(gamma) for gamma in _numbers("gammas", gammas)]
+    factors = list(WIDTH_FACTORS) if width_factors is None else _numbers("width_factors", width_factors)
+    tried_losses = [] if losses is None else [loss_or_name(loss) for loss in losses]
+
+    task = _task_of(estimator, X, y, sample_weight)
+    found, best, message = _core.cross_validate(
+        *task,
+        length_scales=widths,
+        width_factors=factors,
+        alphas=_numbers("alphas", alphas),
+        losses=tried_losses,
+        measure=None if measure is None else loss_or_name(measure),
+        folds=integer("folds", folds),
+        contiguous=bool(contiguous),
+        threads=thread_count(estimator.n_jobs),
+        memory_budget=memory_bytes(estimator.memory_budget),
+        progress=_print_progress if estimator.verbose else None,
+    )
+    if message:
+        warnings.warn(f"tune: {message}", UserWarning, stacklevel=2)
+
+    # Trials come by width, then loss, then alpha.
+    n_widths = len(widths or factors) if found[0]["length_scale"] else 1
+    per_width = len(found) // n_widths
+    trials, chosen = [], {}
+    for i, trial in enumerate(found):
+        parameters: dict[str, Any] = {"alpha": trial["alpha"]}
+        if trial["length_scale"]:
+            place = i // per_width
+            parameters |= _width_parameter(
+                estimator.kernel, trial["length_scale"], None if widths else factors[place]
+            )
+            if gammas is not None and "gamma" in parameters:
+                parameters["gamma"] = float(gammas[place])  # as given, to the last digit
+        if tried_losses:
+            parameters["loss"] = trial["loss"]
+        chosen = parameters if i == best else chosen
+        trials.append(parameters | {"length_scale": _plain(trial["length_scale"])} | _outcome(trial))
+    refitted = clone(estimator).set_params(**chosen)
+    if not isinstance(estimator.random_state, numbers.Integral):
+        refitted.set_params(random_state=task[3].seed)  # the features that were tuned
+    return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
+
+
+class _Enough(Exception):
+    """Ends a fit when what it would hand to the library is known."""
+
+
+def _task_of(
+    estimator: KernelMachineEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[NDArray, NDArray, NDArray | None, _core.FitOptions]:
+    """Inputs, targets, weights and options that `estimator.fit` fits a machine with."""
+    probe = clone(estimator)
+    task: list[Any] = []
+
+    def keep(X: NDArray, Y: NDArray, weights: ArrayLike | None, options: _core.FitOptions) -> None:
+        if weights is not None:
+            weights = _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True)
+        task.extend([X, Y, weights, options])
+        raise _Enough
+
+    probe._fit_machine = keep
+    try:
+        probe.fit(X, y, sample_weight)
+    except _Enough:
+        return tuple(task)
+    raise AssertionError("fit never came to its machine")
+
+
+def _ways(*values: Any) -> list[tuple[str, Any]]:
+    return list(zip(["length_scales", "gammas", "width_factors"], values))
+
+
+def _numbers(name: str, values: Sequence[float] | None) -> list[float]:
+    if values is None:
+        return []
+    values = np.asarray(values).tolist()
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"tune: {name} must be a sequence of numbers, found {values!r}")
+    return [number(name, value) for value in values]
+
+
+def _width_parameter(
+    kernel: str | kernels.Kernel, width: list[float], factor: float | None
+) -> dict[str, Any]:
+    """The estimator's parameter that gives it this width, reached by `factor` unless it is None."""
+    if isinstance(kernel, str):
+        return {"gamma": 1 / (2 * width[0] ** 2)}
+    if factor is None:
+        return {"kernel": _with_widths(kernel, lambda _: width[0])}
+    return {"kernel": _with_widths(kernel, lambda own: (factor * np.asarray(own)).tolist())}
+
+
+def _with_widths(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The kernel with `change` of every length scale in it."""
+    if isinstance(value, list):
+        return [_with_widths(item, change) for item in value]
+    if not isinstance(value, kernels.Kernel) or isinstance(value, kernels.Callable):
+        return value
+    parameters = {
+        name: change(item) if name == "length_scale" else _with_widths(item, change)
+        for name, item in value._parameters.items()
+    }
+    return type(value)(**parameters)
+
+
+def _plain(width: list[float]) -> float | list[float] | None:
+    return width if len(width) > 1 else width[0] if width else None
+
+
+def _outcome(trial: dict[str, Any]) -> dict[str, Any]:
+    return {name: trial[name] for name in ("mean", "std", "folds")}

@@ -1,0 +1,65 @@
+// tuning.cpp -- cross-validation of widths, alphas and losses; the estimator around it is refitted in Python.
+#include <carmina/models/tune.hpp>
+#include <optional>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "loss_values.hpp"
+#include "running.hpp"
+
+namespace carmina::python {
+namespace {
+
+nb::dict to_dict(const Trial& trial) {
+  nb::dict result;
+  result["length_scale"] = length_scale_values(trial.kernel.terms()[0].scalar);
+  result["loss"] = to_python(trial.loss);
+  result["alpha"] = trial.alpha;
+  result["mean"] = trial.mean;
+  result["std"] = trial.deviation;
+  result["folds"] = trial.fold_losses;
+  return result;
+}
+
+// (trials, number of the best, message)
+nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const FitOptions& fit,
+                         std::vector<double> length_scales, std::vector<double> width_factors,
+                         std::vector<double> alphas, nb::list losses, nb::handle measure, Index folds, bool contiguous,
+                         int threads, std::size_t memory_budget, nb::handle progress) {
+  TuneOptions options;
+  options.fit = fit;
+  options.fit.execution = make_execution(threads, memory_budget, progress);
+  options.length_scales = std::move(length_scales);
+  if (!width_factors.empty()) options.width_factors = std::move(width_factors);
+  options.alphas = std::move(alphas);
+  for (nb::handle loss : losses) options.losses.push_back(nb::cast<const LossValue&>(loss).loss);
+  if (!measure.is_none()) options.measure = nb::cast<const LossValue&>(measure).loss;
+  options.folds = folds;
+  options.contiguous = contiguous;
+  const auto result = in_precision_of(X, [&](auto precision) -> CrossValidation {
+    using T = decltype(precision);
+    const Rows<T> x(X, "tune: X"), y(Y, "tune: Y");
+    std::optional<Rows<T>> w;
+    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "tune: sample_weight");
+    return run(options.fit.execution, [&](const Execution&) {
+      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+      return carmina::cross_validate(rows, options);
+    });
+  });
+  nb::list trials;
+  for (const Trial& trial : result.trials) trials.append(to_dict(trial));
+  return nb::make_tuple(trials, result.best, result.message);
+}
+
+}  // namespace
+
+void bind_tuning(nb::module_& m) {
+  m.def("cross_validate", &cross_validate, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+        nb::arg("length_scales"), nb::arg("width_factors"), nb::arg("alphas"), nb::arg("losses"),
+        nb::arg("measure").none(), nb::arg("folds"), nb::arg("contiguous"), nb::arg("threads") = 0,
+        nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none());
+}
+
+}  // namespace carmina::python

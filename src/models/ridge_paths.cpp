@@ -1,0 +1,171 @@
+// models/ridge_paths.cpp -- eigenvalues, then sums and products for each alpha.
+#include "ridge_paths.hpp"
+
+#include <carmina/backends/blas.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace carmina {
+namespace {
+
+using backend::Transpose;
+
+// Threads for a product or a factorisation of so many operations: small ones take less time than threads need to meet.
+int threads_for(double operations, const Execution& execution) {
+  return operations < 1e8 ? 1 : execution.thread_count();
+}
+
+double cube(Index order) { return std::pow(static_cast<double>(order), 3); }
+
+// op(A) B
+Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B,
+                       const Execution& execution) {
+  const bool turn = transpose == Transpose::yes;
+  const Index rows = turn ? A.cols() : A.rows(), inner = turn ? A.rows() : A.cols();
+  Matrix<double> C(rows, B.cols());
+  BlasThreads threads(threads_for(static_cast<double>(A.size()) * static_cast<double>(B.cols()), execution));
+  backend::gemm<double>(transpose, Transpose::no, rows, B.cols(), inner, 1, A.data(), A.cols(), B.data(), B.cols(), 0,
+                        C.data(), C.cols());
+  return C;
+}
+
+Vector<double> eigenvalues(const OutputFactor& outputs, Index p) {
+  return outputs.identity() ? Vector<double>(Vector<double>::Ones(p)) : outputs.delta;
+}
+
+// sum of w phi phiᵀ, lower triangle, about the mean of phi when there is an intercept
+Matrix<double> gram(const Moments& moments, bool centred) {
+  Matrix<double> H = moments.sums.topLeftCorner(moments.features, moments.features);
+  if (centred) {
+    const Vector<double> g = moments.feature_sums().transpose();
+    H.noalias() -= g / moments.total_weight() * g.transpose();
+  }
+  return H;
+}
+
+// sum of w phi (y - origin)ᵀ likewise
+Matrix<double> cross(const Moments& moments, bool centred) {
+  Matrix<double> R = moments.cross().transpose();
+  if (centred) R.noalias() -= moments.feature_sums().transpose() * moments.target_sums() / moments.total_weight();
+  return R;
+}
+
+Spectrum primal_spectrum(const Moments& moments, const OutputFactor& outputs, const Expansion* expansion, bool centred,
+                         const Execution& execution) {
+  Matrix<double> H = gram(moments, centred), R = cross(moments, centred);
+  if (expansion) {
+    R = expansion->contract(R);
+    return {expansion->gram(H, execution.thread_count()), R, Vector<double>::Ones(1), execution};
+  }
+  if (!outputs.identity()) R = R * outputs.root();
+  return {std::move(H), R, eigenvalues(outputs, moments.outputs), execution};
+}
+
+// W^(1/2) K W^(1/2) and W^(1/2) (Y - origin) V
+Spectrum dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<double>& weights, const Vector<double>& origin,
+                       const OutputFactor& outputs, const Execution& execution) {
+  const Vector<double> roots = weights.cwiseSqrt();
+  Y.rowwise() -= origin.transpose();
+  Y = roots.asDiagonal() * Y;
+  if (!outputs.identity()) Y = Matrix<double>(Y * outputs.vectors);
+  K.array().colwise() *= roots.array();
+  K.array().rowwise() *= roots.transpose().array();
+  return {std::move(K), Y, eigenvalues(outputs, Y.cols()), execution};
+}
+
+}  // namespace
+
+Spectrum::Spectrum(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution)
+    : vectors_(std::move(H)), values_(vectors_.rows()), delta_(std::move(delta)) {
+  {
+    BlasThreads threads(threads_for(cube(vectors_.rows()), execution));
+    backend::symmetric_eigen(vectors_.rows(), vectors_.data(), vectors_.outerStride(), values_.data());
+  }
+  // Eigenvalues below the rounding of H are zero.
+  const double noise =
+      static_cast<double>(values_.size()) * std::numeric_limits<double>::epsilon() * values_.cwiseAbs().maxCoeff();
+  values_ = (values_.array() > noise).select(values_, 0.0);
+  turned_ = product(Transpose::no, vectors_, R, execution);
+}
+
+Matrix<double> Spectrum::solve(double alpha, const Execution& execution) const {
+  Matrix<double> x = turned_;
+  for (Index j = 0; j < x.cols(); ++j) x.col(j).array() *= filter(j, alpha).array();
+  return product(Transpose::yes, vectors_, x, execution);
+}
+
+PrimalPath::PrimalPath(const Moments& training, const OutputFactor& outputs, const Expansion* expansion,
+                       bool fit_intercept, const Execution& execution)
+    : training_(training),
+      expansion_(expansion),
+      fit_intercept_(fit_intercept),
+      execution_(execution),
+      spectrum_(primal_spectrum(training, outputs, expansion, fit_intercept, execution)) {
+  if (!expansion && !outputs.identity()) root_ = outputs.root();
+}
+
+Matrix<double> PrimalPath::coefficients(double alpha) const {
+  const Matrix<double> theta = spectrum_.solve(alpha, execution_);
+  if (expansion_) return expansion_->expand(theta);
+  return root_.size() == 0 ? theta : Matrix<double>(theta * root_.transpose());
+}
+
+// With S, X, g, t, w the sums of phi phiᵀ, phi yᵀ, phi, y and 1 over the rows, y about the origin as b is:
+// sum |Cᵀ phi + b - y|^2 = <C, S C - 2 X> + <b, 2 (Cᵀ g - t) + w b> + sum |y|^2
+double PrimalPath::mean_loss(double alpha, const Moments& rows) const {
+  const Index m = rows.features, p = rows.outputs;
+  const Matrix<double> C = coefficients(alpha);
+  Vector<double> b = Vector<double>::Zero(p);
+  if (fit_intercept_) {
+    b = (training_.target_sums() - training_.feature_sums() * C).transpose() / training_.total_weight();
+  }
+  Matrix<double> S = rows.sums.topLeftCorner(m, m);
+  S.triangularView<Eigen::StrictlyUpper>() = S.transpose();
+  const Matrix<double> inner = product(Transpose::no, S, C, execution_) - 2 * rows.cross().transpose();
+  const Vector<double> shift = (rows.feature_sums() * C - rows.target_sums()).transpose();
+  const double sum =
+      C.cwiseProduct(inner).sum() + b.dot(2 * shift + rows.total_weight() * b) + rows.sums.block(m, m, p, p).trace();
+  return std::max(sum, 0.0) / (2 * rows.total_weight());
+}
+
+DualPath::DualPath(Matrix<double> K, const Matrix<double>& cross, Matrix<double> Y, const Vector<double>& weights,
+                   const OutputFactor& outputs, bool fit_intercept, const Execution& execution)
+    : outputs_(outputs),
+      fit_intercept_(fit_intercept),
+      origin_(fit_intercept ? Vector<double>(Y.transpose() * weights / weights.sum())
+                            : Vector<double>(Vector<double>::Zero(Y.cols()))),
+      spectrum_(dual_spectrum(std::move(K), std::move(Y), weights, origin_, outputs, execution)) {
+  const Vector<double> roots = weights.cwiseSqrt();
+  turned_weights_ = spectrum_.vectors() * roots;
+  const Matrix<double> weighted = cross * roots.asDiagonal();
+  turned_cross_.resize(cross.rows(), cross.cols());
+  BlasThreads threads(threads_for(cube(cross.cols()), execution));
+  backend::gemm<double>(Transpose::no, Transpose::yes, cross.rows(), cross.cols(), cross.cols(), 1, weighted.data(),
+                        weighted.cols(), spectrum_.vectors().data(), cross.cols(), 0, turned_cross_.data(),
+                        turned_cross_.cols());
+}
+
+// Column j of f + b in the eigenbasis of A is delta_j K_* c_j + b_j. The intercept makes the rows' coefficients sum to
+// zero, as in solvers/squared_dual.cpp; where A is zero so is f, and the intercept is the mean, the origin.
+Matrix<double> DualPath::predictions(double alpha) const {
+  Matrix<double> x = spectrum_.turned();
+  Vector<double> b = Vector<double>::Zero(x.cols());
+  for (Index j = 0; j < x.cols(); ++j) {
+    const Vector<double> filter = spectrum_.filter(j, alpha);
+    x.col(j).array() *= filter.array();
+    if (fit_intercept_) {
+      const Vector<double> ones = filter.cwiseProduct(turned_weights_);
+      b[j] = turned_weights_.dot(x.col(j)) / turned_weights_.dot(ones);
+      x.col(j) -= b[j] * ones;
+    }
+    x.col(j) *= spectrum_.delta(j);
+  }
+  Matrix<double> f = turned_cross_ * x;
+  f.rowwise() += b.transpose();
+  if (!outputs_.identity()) f = Matrix<double>(f * outputs_.vectors.transpose());
+  return f.rowwise() + origin_.transpose();
+}
+
+}  // namespace carmina

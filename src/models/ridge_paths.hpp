@@ -1,0 +1,68 @@
+// models/ridge_paths.hpp -- squared-loss machines for every alpha from one eigendecomposition.
+//
+// In the eigenbasis of A the outputs are (delta_j H + alpha I) x_j = r_j with the same H (solvers/shifted_systems.hpp).
+// H = U diag(g) Uᵀ once; then x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j for each alpha.
+#pragma once
+#include <carmina/features/expansion.hpp>
+#include <carmina/kernels/decomposable.hpp>
+#include <carmina/solvers/moments.hpp>
+
+namespace carmina {
+
+class Spectrum {
+ public:
+  // H (m, m) by its lower triangle; R (m, q), a delta for each column.
+  Spectrum(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution);
+
+  const Matrix<double>& vectors() const { return vectors_; }  // row i: the i-th eigenvector
+  const Matrix<double>& turned() const { return turned_; }    // Uᵀ R
+  double delta(Index j) const { return delta_[j]; }
+  Vector<double> filter(Index j, double alpha) const { return (delta_[j] * values_.array() + alpha).inverse(); }
+  // x_j for all columns.
+  Matrix<double> solve(double alpha, const Execution& execution) const;
+
+ private:
+  Matrix<double> vectors_, turned_;
+  Vector<double> values_, delta_;
+};
+
+// In the coefficients of the features, from sums over the rows alone (SPEC 1d). With an expansion the outputs do not
+// come apart and `outputs` is not looked at.
+class PrimalPath {
+ public:
+  PrimalPath(const Moments& training, const OutputFactor& outputs, const Expansion* expansion, bool fit_intercept,
+             const Execution& execution);
+
+  // Mean of |f + b - y|^2 / 2 over other rows, from their sums: exact but for rounding relative to the mean of |y|^2.
+  double mean_loss(double alpha, const Moments& rows) const;
+
+ private:
+  Matrix<double> coefficients(double alpha) const;  // C (features, p): f = Cᵀ phi
+
+  const Moments& training_;
+  Matrix<double> root_;  // B (p, rank); empty: the identity
+  const Expansion* expansion_;
+  bool fit_intercept_;
+  Execution execution_;
+  Spectrum spectrum_;
+};
+
+// In the coefficients of the rows (SPEC 2b).
+class DualPath {
+ public:
+  // K of the training rows, and of the rows to predict with them.
+  DualPath(Matrix<double> K, const Matrix<double>& cross, Matrix<double> Y, const Vector<double>& weights,
+           const OutputFactor& outputs, bool fit_intercept, const Execution& execution);
+
+  Matrix<double> predictions(double alpha) const;  // (rows to predict, p)
+
+ private:
+  const OutputFactor& outputs_;
+  bool fit_intercept_;
+  Vector<double> origin_;  // (p)
+  Spectrum spectrum_;
+  Vector<double> turned_weights_;  // Uᵀ w^(1/2)
+  Matrix<double> turned_cross_;    // cross W^(1/2) U (rows to predict, training rows)
+};
+
+}  // namespace carmina

@@ -1,0 +1,91 @@
+// tests/models/tune_grid_test.cpp -- what `tune` tries, how it reports and stops, and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tune_data.hpp"
+
+namespace carmina {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::small_options;
+using Data = testing::TuneData;
+
+TEST(TuneGrid, TriesTheWholeGridAndSaysWhereItEnds) {
+  const Data data(50, 1);
+  TuneOptions options = small_options("fourier");
+  options.width_factors = TuneOptions().width_factors;
+  options.alphas.clear();
+  const auto result = tune<double>(data.X, data.Y, options).validation;
+  EXPECT_EQ(result.trials.size(), 5 * 17);
+  EXPECT_DOUBLE_EQ(result.trials[0].alpha, 1e-6);
+  EXPECT_DOUBLE_EQ(result.trials[16].alpha, 100);
+  EXPECT_EQ(default_alphas(Huber()).size(), 7);
+  options.alphas = {10, 1e5};
+  EXPECT_THAT(tune<double>(data.X, data.Y, options).validation.message,
+              HasSubstr("the best alpha, 10, is the smallest tried"));
+  options.length_scales = {0.5};
+  EXPECT_EQ(tune<double>(data.X, data.Y, options).validation.message, "the best alpha, 10, is the smallest tried");
+  options.alphas = {10};
+  EXPECT_EQ(tune<double>(data.X, data.Y, options).validation.message, "");
+}
+
+TEST(TuneGrid, ResultsDoNotDependOnThreads) {
+  const Data data;
+  TuneOptions options = small_options("fourier");
+  options.fit.execution.threads = 1;
+  const auto one = tune<double>(data.X, data.Y, options).validation;
+  options.fit.execution.threads = 3;
+  const auto three = tune<double>(data.X, data.Y, options).validation;
+  for (std::size_t i = 0; i < one.trials.size(); ++i) EXPECT_EQ(one.trials[i].fold_losses, three.trials[i].fold_losses);
+}
+
+TEST(TuneGrid, ReportsProgressAndStops) {
+  const Data data(40, 1);
+  TuneOptions options = small_options("fourier");
+  std::vector<Index> done;
+  options.fit.execution.progress = [&](const Progress& at) {
+    if (at.phase != "tuning") return;
+    EXPECT_EQ(at.total, 3 * 3 * 4);
+    done.push_back(at.done);
+  };
+  tune<double>(data.X, data.Y, options);
+  EXPECT_THAT(done, ElementsAre(3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36));
+  options.fit.execution.should_stop = [] { return true; };
+  EXPECT_THROW(tune<double>(data.X, data.Y, options), Cancelled);
+}
+
+TEST(TuneGrid, RefusesWhatCannotBeTried) {
+  const Data data(20, 1);
+  const auto says = [&](auto change) {
+    TuneOptions options = small_options("exact");
+    change(options);
+    try {
+      tune<double>(data.X, data.Y, options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(says([](auto& o) { o.alphas = {1, 0}; }), "tune: alphas must be positive and finite, found 0");
+  EXPECT_EQ(says([](auto& o) { o.length_scales = {-1}; }), "tune: length_scales must be positive and finite, found -1");
+  EXPECT_EQ(says([](auto& o) { o.folds = 21; }), "tune: the number of folds must be from 2 to the 20 rows, found 21");
+  EXPECT_EQ(says([](auto& o) { o.folds = 1; }), "tune: the number of folds must be from 2 to the 20 rows, found 1");
+  EXPECT_THAT(says([](auto& o) {
+                o.fit.kernel = Kernel(Gaussian(1.0)) + Kernel(Cauchy(1.0));
+                o.length_scales = {1};
+              }),
+              HasSubstr("takes width_factors"));
+  EXPECT_EQ(says([](auto& o) {
+              o.fit.kernel_name = "polynomial";
+              o.length_scales = {1};
+            }),
+            "tune: the polynomial kernel has no length scale");
+  EXPECT_EQ(says([](auto& o) { o.fit.kernel_name = "polynomial"; }), "nothing");
+  EXPECT_EQ(says([](auto& o) { o.folds = 20; }), "nothing");  // each row alone
+  EXPECT_THAT(says([](auto& o) { o.fit.loss = Hinge(); }), HasSubstr("tune: row 1: "));
+}
+
+}  // namespace
+}  // namespace carmina
