@@ -147,9 +147,9 @@ def verdict(methods: dict, boston: bool, splits: int) -> str:
         spread = max(methods[name]["pinball_std"] for name in PAPER)
         gaps = [PAPER[name] - methods[name]["pinball"] for name in PAPER]
         words.append(
-            f"{text} The differences, {min(gaps):.1f} to {max(gaps):.1f}, stand beside a standard deviation of "
-            f"up to {spread:.1f} between splits: other splits alone may move a mean of {splits} by about "
-            f"{spread / splits**0.5:.1f}."
+            f"{text} The differences, {min(gaps):.1f} to {max(gaps):.1f}, stand beside a standard "
+            f"deviation of up to {spread:.1f} between splits: other splits alone may move a mean of {splits} "
+            f"by about {spread / splits**0.5:.1f}."
         )
     else:
         words.append("Generated rows, in the place of Boston's: nothing here compares with the paper.")
@@ -181,8 +181,8 @@ def verdict(methods: dict, boston: bool, splits: int) -> str:
     corner = sum(m["at_corner"] for m in methods.values())
     if boston and corner > 0:
         words.append(
-            f"In {corner} of {splits * len(methods)} choices the largest width and the smallest alpha were taken, "
-            "the corner of the grid: a wider grid may do better."
+            f"In {corner} of {splits * len(methods)} choices the largest width and smallest alpha were "
+            "taken, the corner of the grid: a wider grid may do better."
         )
     if not all(m["converged"] for m in methods.values()):
         words.append("Some fits did not reach their tolerance.")
