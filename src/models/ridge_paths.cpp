@@ -52,8 +52,8 @@ Matrix<double> cross(const Moments& moments, bool centred) {
   return R;
 }
 
-Spectrum primal_spectrum(const Moments& moments, const OutputFactor& outputs, const Expansion* expansion, bool centred,
-                         const Execution& execution) {
+EigenSystem primal_spectrum(const Moments& moments, const OutputFactor& outputs, const Expansion* expansion,
+                            bool centred, const Execution& execution) {
   Matrix<double> H = gram(moments, centred), R = cross(moments, centred);
   if (expansion) {
     R = expansion->contract(R);
@@ -64,8 +64,8 @@ Spectrum primal_spectrum(const Moments& moments, const OutputFactor& outputs, co
 }
 
 // W^(1/2) K W^(1/2) and W^(1/2) (Y - origin) V
-Spectrum dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<double>& weights, const Vector<double>& origin,
-                       const OutputFactor& outputs, const Execution& execution) {
+EigenSystem dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<double>& weights,
+                          const Vector<double>& origin, const OutputFactor& outputs, const Execution& execution) {
   const Vector<double> roots = weights.cwiseSqrt();
   Y.rowwise() -= origin.transpose();
   Y = roots.asDiagonal() * Y;
@@ -77,7 +77,7 @@ Spectrum dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<double>&
 
 }  // namespace
 
-Spectrum::Spectrum(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution)
+EigenSystem::EigenSystem(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution)
     : vectors_(std::move(H)), values_(vectors_.rows()), delta_(std::move(delta)) {
   {
     BlasThreads threads(threads_for(cube(vectors_.rows()), execution));
@@ -90,7 +90,7 @@ Spectrum::Spectrum(Matrix<double> H, const Matrix<double>& R, Vector<double> del
   turned_ = product(Transpose::no, vectors_, R, execution);
 }
 
-Matrix<double> Spectrum::solve(double alpha, const Execution& execution) const {
+Matrix<double> EigenSystem::solve(double alpha, const Execution& execution) const {
   Matrix<double> x = turned_;
   for (Index j = 0; j < x.cols(); ++j) x.col(j).array() *= filter(j, alpha).array();
   return product(Transpose::yes, vectors_, x, execution);

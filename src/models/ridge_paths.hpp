@@ -9,10 +9,10 @@
 
 namespace carmina {
 
-class Spectrum {
+class EigenSystem {
  public:
   // H (m, m) by its lower triangle; R (m, q), a delta for each column.
-  Spectrum(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution);
+  EigenSystem(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution);
 
   const Matrix<double>& vectors() const { return vectors_; }  // row i: the i-th eigenvector
   const Matrix<double>& turned() const { return turned_; }    // Uᵀ R
@@ -44,7 +44,7 @@ class PrimalPath {
   const Expansion* expansion_;
   bool fit_intercept_;
   Execution execution_;
-  Spectrum spectrum_;
+  EigenSystem spectrum_;
 };
 
 // In the coefficients of the rows (SPEC 2b).
@@ -60,7 +60,7 @@ class DualPath {
   const OutputFactor& outputs_;
   bool fit_intercept_;
   Vector<double> origin_;  // (p)
-  Spectrum spectrum_;
+  EigenSystem spectrum_;
   Vector<double> turned_weights_;  // Uᵀ w^(1/2)
   Matrix<double> turned_cross_;    // cross W^(1/2) U (rows to predict, training rows)
 };
