@@ -16,7 +16,13 @@ TYPES = {
     for name in kernels.__all__
     if name != "Kernel" and getattr(kernels, name) not in OF_FUNCTIONS
 }
-COUPLED = (Decomposable, kernels.CurlFree, kernels.DivergenceFree, kernels.Spectral, kernels.FromSignature)
+COUPLED = (
+    Decomposable,
+    kernels.CurlFree,
+    kernels.DivergenceFree,
+    kernels.Spectral,
+    kernels.FromSignature,
+)
 
 
 def to_plain(kernel: Kernel) -> dict[str, Any]:

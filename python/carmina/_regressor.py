@@ -207,7 +207,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         X = self._checked_inputs(X)
         frequencies = self._machine.frequencies
         if frequencies is None:
-            raise ValueError("approximation_report: the machine is exact, nothing is approximated")
+            found = self._machine.record["approximation"]
+            raise ValueError(f"approximation_report: it is for Fourier features, the machine is {found!r}")
         return theory.approximation_report(
             self.kernel_,
             self._machine.transformed(X),

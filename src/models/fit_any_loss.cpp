@@ -83,7 +83,52 @@ LinearSolution FitPath<T>::minimise_loss(const M& map, const CoefficientSpace& s
       execution_.checkpoint({"features", block.first_row + block.rows, n});
     }
   }
+  if (n < m && space.separable()) return minimise_loss_by_rows(phi, std::move(problem));
   return minimise_loss(stored_features(phi, execution_), space, std::move(problem));
+}
+
+namespace {
+
+// Eigenvectors of a positive semi-definite K (n, n) as rows and the roots of their eigenvalues, those that are not
+// rounding.
+struct RowBasis {
+  Matrix<double> vectors;  // (rank, n)
+  Vector<double> roots;
+
+  RowBasis(Matrix<double> K, const Execution& execution) {
+    const Index n = K.rows();
+    Vector<double> mu(n);
+    BlasThreads blas(n < 512 ? 1 : execution.thread_count());
+    backend::symmetric_eigen(n, K.data(), K.outerStride(), mu.data());  // row k of K: the k-th eigenvector
+    const double cutoff = mu[n - 1] * std::max(static_cast<double>(n) * 2.2e-16, 1e-12);
+    Index rank = 0;
+    while (rank < n && mu[n - 1 - rank] > cutoff) ++rank;
+    require(rank > 0, "fit: the kernel matrix is zero");
+    vectors = K.bottomRows(rank);
+    roots = mu.tail(rank).cwiseSqrt();
+  }
+
+  Matrix<double> features() const { return (roots.asDiagonal() * vectors).transpose(); }  // U sqrt(mu) (n, rank)
+  // U Theta / sqrt(mu): a combination of the rows
+  Matrix<double> of_rows(const Matrix<double>& Theta) const {
+    return vectors.transpose() * (roots.cwiseInverse().asDiagonal() * Theta);
+  }
+};
+
+}  // namespace
+
+// Fewer rows than features: phi phiᵀ = U diag(mu) Uᵀ gives as many features as its rank, and Theta = phiᵀ U Theta' /
+// sqrt(mu).
+template <Real T>
+LinearSolution FitPath<T>::minimise_loss_by_rows(const Matrix<T>& phi, AnyLossProblem problem) {
+  Matrix<double> K = dual_gram(phi, execution_);
+  const RowBasis basis(std::move(K), execution_);
+  const Matrix<double> features = basis.features();
+  LinearSolution solution =
+      minimise_loss(stored_features(features, execution_), CoefficientSpace(outputs_, features.cols(), rows_.dim_out()),
+                    std::move(problem));
+  solution.coefficients = transposed_product(phi, basis.of_rows(solution.coefficients), execution_);
+  return solution;
 }
 
 template <Real T>
@@ -112,24 +157,17 @@ KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
     PhaseTimer timer(report_, "kernel");
     K = exact_gram(scalar, all.X, transform_, execution_);
   }
-  Vector<double> mu(n);
-  {
+  const RowBasis basis = [&] {
     PhaseTimer timer(report_, "eigenvectors");
-    BlasThreads blas(execution_.thread_count());
-    backend::symmetric_eigen(n, K.data(), K.outerStride(), mu.data());  // row k of K: the k-th eigenvector
-  }
-  const double cutoff = mu[n - 1] * std::max(static_cast<double>(n) * 2.2e-16, 1e-12);
-  Index rank = 0;
-  while (rank < n && mu[n - 1 - rank] > cutoff) ++rank;
-  require(rank > 0, "fit: the kernel matrix is zero");
-  const Vector<double> roots = mu.tail(rank).cwiseSqrt();
-  const Matrix<double> phi = (roots.asDiagonal() * K.bottomRows(rank)).transpose();
+    return RowBasis(std::move(K), execution_);
+  }();
+  const Matrix<double> phi = basis.features();
   AnyLossProblem problem{options_.loss, all.dual.targets.rowwise() + origin_.transpose(), all.dual.weights,
                          options_.alpha, options_.fit_intercept};
   check_targets(problem.targets);
   LinearSolution solution = minimise_loss(stored_features(phi, execution_),
-                                          CoefficientSpace(outputs_, rank, rows_.dim_out()), std::move(problem));
-  solution.coefficients = K.bottomRows(rank).transpose() * (roots.cwiseInverse().asDiagonal() * solution.coefficients);
+                                          CoefficientSpace(outputs_, phi.cols(), rows_.dim_out()), std::move(problem));
+  solution.coefficients = basis.of_rows(solution.coefficients);
   return finish(KernelMap<T>(scalar, all.X, transform_), solution);
 }
 
