@@ -29,8 +29,8 @@ def to_plain(kernel: Kernel) -> dict[str, Any]:
     """The kernel's type and parameters, kernels among these likewise."""
     if isinstance(kernel, OF_FUNCTIONS):
         raise ValueError(
-            f"a model whose kernel is made of functions ({type(kernel).__name__}) cannot be saved: files hold "
-            "numbers, never code"
+            f"a model whose kernel is made of functions ({type(kernel).__name__}) cannot be saved: files "
+            "hold numbers, never code"
         )
     parameters = {name: _plain(value) for name, value in kernel._parameters.items()}
     return {"kernel": type(kernel).__name__, **parameters}
