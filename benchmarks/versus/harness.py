@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+FIRST_SEED = 300
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -37,7 +38,7 @@ def contend_in_turns(specs: list[dict], repeats: int) -> list[dict]:
     runs: list[list[dict]] = [[] for _ in specs]
     for repeat in range(repeats):
         for spec, seen in zip(specs, runs):
-            seen.append(contend(spec | {"seed": repeat}))
+            seen.append(contend(spec | {"seed": FIRST_SEED + repeat}))
             fit = seen[-1]["fit_seconds"]
             print(f"  {spec['contender']:20} n = {spec['n']:<8} fit {fit:8.2f} s", flush=True)
     results = []
