@@ -14,9 +14,18 @@ import harness
 
 
 def compare(name: str, groups: list[list[dict]], repeats: int, threads: int, out: Path) -> None:
-    """Each group is scikit-learn's specification and one or more of ours; a table row for each, ours with ratios."""
+    """Each group is scikit-learn's specification and some of ours; a table row for each, ours with ratios."""
     machine = harness.machine(threads)
-    header = ["", "rows", "columns", "fit, s", "predict, s", "peak memory", "of it before the fit", "test RMSE"]
+    header = [
+        "",
+        "rows",
+        "columns",
+        "fit, s",
+        "predict, s",
+        "peak memory",
+        "of it before the fit",
+        "test RMSE",
+    ]
     rows, results = [], []
     for group in groups:
         theirs, *ours = seen = harness.contend_in_turns(group, repeats)
@@ -60,7 +69,11 @@ def ratios(theirs: dict, ours: dict) -> list[str]:
 
 def relative_error_of_mean(result: dict) -> float:
     errors = [run["test_rmse"] for run in result["runs"]]
-    return statistics.stdev(errors) / math.sqrt(len(errors)) / statistics.mean(errors) if len(errors) > 1 else 0.0
+    return (
+        statistics.stdev(errors) / math.sqrt(len(errors)) / statistics.mean(errors)
+        if len(errors) > 1
+        else 0.0
+    )
 
 
 def pair(names: tuple[str, str], **spec) -> list[dict]:
@@ -74,8 +87,10 @@ def fourier(args: argparse.Namespace) -> None:
         sizes |= {"n": 5_000, "components": 256, "n_test": 1_000}
     asked = {key: getattr(args, key) for key in ("n", "d", "p", "components")}
     sizes |= {key: value for key, value in asked.items() if value}
-    theirs, ours = pair(("RBFSampler + Ridge", "Carmina, Fourier"), dtype="float32", threads=args.threads, **sizes)
-    # A cosine and a sine of each frequency are fewer frequencies than cosines alone: a quarter more columns make up.
+    theirs, ours = pair(
+        ("RBFSampler + Ridge", "Carmina, Fourier"), dtype="float32", threads=args.threads, **sizes
+    )
+    # Cosines and sines are of half as many frequencies as cosines alone: a quarter more columns make up for it.
     wider = ours | {"components": sizes["components"] * 5 // 4}
     compare("fourier", [[theirs, ours, wider]], args.repeats or 15, args.threads, args.out)
 
