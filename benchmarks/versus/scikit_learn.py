@@ -90,7 +90,7 @@ def fourier(args: argparse.Namespace) -> None:
     theirs, ours = pair(
         ("RBFSampler + Ridge", "Carmina, Fourier"), dtype="float32", threads=args.threads, **sizes
     )
-    # Cosines and sines are of half as many frequencies as cosines alone: a quarter more columns make up for it.
+    # Cosines and sines are of half as many frequencies as cosines alone: more columns make up for it.
     wider = ours | {"components": sizes["components"] * 5 // 4}
     compare("fourier", [[theirs, ours, wider]], args.repeats or 15, args.threads, args.out)
 
