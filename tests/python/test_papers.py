@@ -10,7 +10,7 @@ import pytest
 
 ORFF = Path(__file__).resolve().parents[2] / "papers" / "orff"
 SCRIPTS = sorted(path.stem for path in ORFF.glob("*.py") if path.stem not in ("common", "cost"))
-NEEDS_MNIST = {"figure2", "figure3"}
+NEEDS_DATA = {"figure2": "mnist", "figure3": "mnist", "ocean": "ocean_helmholtz"}  # a folder of CARMINA_DATA
 
 
 def run(script: str, out: Path, data: str | None) -> str:
@@ -26,14 +26,14 @@ def run(script: str, out: Path, data: str | None) -> str:
 
 
 def test_the_folder_has_all_figures_and_table_3() -> None:
-    assert [*(f"figure{number}" for number in range(1, 8)), "table3"] == SCRIPTS
+    assert [*(f"figure{number}" for number in range(1, 8)), "ocean", "table3"] == SCRIPTS
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_quick_run_writes_data_picture_and_verdict(script: str, tmp_path: Path) -> None:
     data = os.environ.get("CARMINA_DATA")
-    if script in NEEDS_MNIST and not (data and (Path(data) / "mnist").is_dir()):
-        pytest.skip("needs MNIST in CARMINA_DATA")
+    if script in NEEDS_DATA and not (data and (Path(data) / NEEDS_DATA[script]).is_dir()):
+        pytest.skip(f"needs {NEEDS_DATA[script]} in CARMINA_DATA")
     printed = run(script, tmp_path, data)
     found = json.loads((tmp_path / f"{script}.json").read_text())
     assert found["rows"]
@@ -47,7 +47,7 @@ def test_quick_run_writes_data_picture_and_verdict(script: str, tmp_path: Path) 
     assert (tmp_path / f"{script}.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("script", sorted(NEEDS_MNIST))
-def test_without_mnist_a_script_says_so_and_writes_nothing(script: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", sorted(NEEDS_DATA))
+def test_without_its_data_a_script_says_so_and_writes_nothing(script: str, tmp_path: Path) -> None:
     assert "Skipped" in run(script, tmp_path, None)
     assert not list(tmp_path.iterdir())
