@@ -66,6 +66,7 @@ class AnyLossSolver {
     }
     best_ = at_;
     best_value_ = rows_.value(F_) + model_.penalty(at_);
+    rounding_ = 1e-12 * std::abs(rows_.value(Matrix<double>::Zero(rows_.rows(), rows_.outputs())));
     lower_ = -std::numeric_limits<double>::infinity();
   }
 
@@ -144,11 +145,14 @@ class AnyLossSolver {
     return step;
   }
 
+  // What gaps are relative to: |J|, or the rounding of the loss where a model can be perfect.
+  double scale() const { return std::max({std::abs(best_value_), rounding_, 1e-300}); }
+
   // |gradient|^2 / (2 alpha) is what theta adds to the duality gap; the intercept's part is a sum that must vanish.
   // Each smooth problem but the last is solved to a part of the gap alone, by one step at least.
   bool small(const Point& gradient, bool first) const {
     const double target = std::max(0.3 * options_.tol, first || rho_ == 0 ? 0.0 : 0.03 * last_relative_gap_);
-    const double allowed = target * std::abs(best_value_);
+    const double allowed = target * scale();
     const double of_intercept = gradient.b.norm() * rows_.mean_deviation(F_);
     return gradient.theta.squaredNorm() / (2 * model_.alpha()) <= allowed && of_intercept <= allowed;
   }
@@ -165,7 +169,7 @@ class AnyLossSolver {
     dual_ = G_;
     if (model_.has_intercept()) rows_.balance(dual_);
     lower_ = std::max(lower_, -rows_.conjugate(dual_) - model_.dual_penalty(dual_));
-    last_relative_gap_ = std::max(0.0, best_value_ - lower_) / std::max(std::abs(best_value_), 1e-300);
+    last_relative_gap_ = std::max(0.0, best_value_ - lower_) / scale();
     return last_relative_gap_;
   }
 
@@ -192,7 +196,7 @@ class AnyLossSolver {
   Point at_, best_;
   Matrix<double> F_, dF_, trial_, G_, lambda_, dual_;  // (n, p)
   RowCurvatures curvatures_;
-  double rho_ = 0, best_value_ = 0, lower_ = 0, last_relative_gap_ = 1;
+  double rho_ = 0, best_value_ = 0, rounding_ = 0, lower_ = 0, last_relative_gap_ = 1;
   int idle_ = 0;
   bool stalled_ = false;
 };

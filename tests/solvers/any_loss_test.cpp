@@ -179,6 +179,20 @@ TEST(AnyLoss, ReachesExtremeQuantilesUnderAnyPenalty) {
   }
 }
 
+// An objective of zero leaves nothing to be relative to.
+TEST(AnyLoss, ConvergesWhereAConstantIsPerfect) {
+  for (const Index n : {1, 30}) {
+    for (const Loss& loss : all_losses(1)) {
+      Problem problem({n, 4, 1, 0, true, false}, loss);
+      problem.Y.setConstant(std::holds_alternative<Hinge>(loss) ? 1 : 5);
+      SolveReport report;
+      const LinearSolution found = problem.solve(Direction::newton, 1e-6, report);
+      EXPECT_EQ(report.status, SolveStatus::converged) << loss_name(loss) << " " << report.message;
+      EXPECT_LT(problem.objective(found.coefficients, found.intercept), 1e-9) << loss_name(loss);
+    }
+  }
+}
+
 TEST(AnyLoss, IntegerWeightsAreRepetitions) {
   for (const Loss& loss : all_losses(1)) {
     Problem once({30, 4, 1, 0, true, false}, loss);
