@@ -1,0 +1,277 @@
+// solvers/fourier_evidence.cpp -- evidence by the matrix of features: one pass for the sums, one for the residuals and
+// the frequencies' gradient.
+#include "frequency_factors.hpp"
+
+#include <carmina/backends/blas.hpp>
+#include <carmina/core/error.hpp>
+#include <carmina/features/fourier_map.hpp>
+#include <carmina/solvers/fourier_evidence.hpp>
+#include <carmina/solvers/moments.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace carmina {
+namespace {
+
+constexpr Index tile_rows = 128;     // rows whose features are made together
+constexpr Index stretch_rows = 512;  // rows summed before they join the others, by one task
+constexpr Index wave = 16;           // stretches under way at once, whatever the number of threads
+
+// Sums over the rows of a group that the second pass brings.
+struct SecondPass {
+  Vector<double> squares;    // sum w r_a^2 (p_g)
+  Matrix<double> cross;      // Fᵀ diag(w) R (2 M, p_g)
+  Matrix<double> frequency;  // dL/dW (M, d)
+
+  SecondPass(Index M, Index d, Index p) : squares(p), cross(2 * M, p), frequency(M, d) { clear(); }
+  void clear() { squares.setZero(), cross.setZero(), frequency.setZero(); }
+  void add(const SecondPass& other) {
+    squares += other.squares, cross += other.cross, frequency += other.frequency;
+  }
+};
+
+// R = Y - F Theta; U = sum_a w alpha_a theta_aᵀ - w F S; dL/dw_j = sum_i x_i (U^s F^c - U^c F^s)_ij.
+template <Real T>
+class ResidualPass {
+ public:
+  ResidualPass(const FourierMap<T>& map, const Matrix<double>& Theta, const Matrix<double>* S,
+               const Vector<double>& noise)
+      : map_(map), turned_(Theta.transpose().cast<T>()), with_gradient_(S != nullptr) {
+    if (!with_gradient_) return;
+    S_ = S->cast<T>();
+    scaled_ = (noise.cwiseInverse().asDiagonal() * Theta.transpose()).template cast<T>();  // (p, 2 M)
+  }
+
+  void run(ConstView<T> X, ConstView<T> Y, const T* weights, SecondPass& sums, const Execution& execution) const {
+    const Index n = X.rows(), stretches = (n + stretch_rows - 1) / stretch_rows;
+    std::vector<SecondPass> partial;
+    for (Index k = 0; k < std::min(wave, stretches); ++k) partial.emplace_back(map_.units(), X.cols(), Y.cols());
+    for (Index begin = 0; begin < stretches; begin += wave) {
+      const Index count = std::min(wave, stretches - begin);
+      parallel_for(count, execution.thread_count(), [&](Index task, int worker) {
+        execution.poll(worker);
+        SecondPass& part = partial[static_cast<std::size_t>(task)];
+        part.clear();
+        const Index first = (begin + task) * stretch_rows;
+        stretch(X, Y, weights, first, std::min(n, first + stretch_rows), part);
+      });
+      for (Index k = 0; k < count; ++k) sums.add(partial[static_cast<std::size_t>(k)]);
+    }
+  }
+
+ private:
+  void stretch(ConstView<T> X, ConstView<T> Y, const T* weights, Index begin, Index end, SecondPass& part) const {
+    using backend::Transpose;
+    const Index m = map_.n_features(), M = map_.units(), p = Y.cols();
+    thread_local Matrix<T> F, U, R, V;
+    F.resize(tile_rows, m), U.resize(tile_rows, m), R.resize(tile_rows, p), V.resize(tile_rows, M);
+    for (Index first = begin; first < end; first += tile_rows) {
+      const Index rows = std::min(tile_rows, end - first);
+      const T* x = X.data() + first * X.outerStride();
+      map_.tile(map_.prepare(x, X.outerStride(), rows, nullptr), 0, M, F.data(), M, m);
+      R.topRows(rows) = Y.middleRows(first, rows);
+      backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, m, T(-1), F.data(), m, turned_.data(), m, T(1), R.data(),
+                       p);
+      for (Index i = 0; i < rows; ++i) {
+        const T w = weights ? weights[first + i] : T(1);
+        for (Index a = 0; a < p; ++a) {
+          const auto r = static_cast<double>(R(i, a));
+          part.squares[a] += static_cast<double>(w) * r * r;
+          R(i, a) *= w;
+        }
+      }
+      if (!with_gradient_) continue;
+      part.cross += (F.topRows(rows).transpose() * R.topRows(rows)).template cast<double>();
+      backend::gemm<T>(Transpose::no, Transpose::no, rows, m, m, T(-1), F.data(), m, S_.data(), m, T(0), U.data(), m);
+      if (weights) {
+        for (Index i = 0; i < rows; ++i) U.row(i) *= weights[first + i];
+      }
+      backend::gemm<T>(Transpose::no, Transpose::no, rows, m, p, T(1), R.data(), p, scaled_.data(), m, T(1), U.data(), m);
+      V.topRows(rows) = U.topRows(rows).rightCols(M).cwiseProduct(F.topRows(rows).leftCols(M)) -
+                        U.topRows(rows).leftCols(M).cwiseProduct(F.topRows(rows).rightCols(M));
+      part.frequency += (V.topRows(rows).transpose() * X.middleRows(first, rows)).template cast<double>();
+    }
+  }
+
+  const FourierMap<T>& map_;
+  Matrix<T> turned_, S_, scaled_;
+  bool with_gradient_;
+};
+
+void mirror(Matrix<double>& A) { A.triangularView<Eigen::StrictlyUpper>() = A.transpose(); }
+
+}  // namespace
+
+WeightedFrequencies WeightedFrequencies::zeros() const {
+  return {Matrix<double>::Zero(W.rows(), W.cols()), Matrix<double>::Zero(real.rows(), real.cols()),
+          Matrix<double>::Zero(imaginary.rows(), imaginary.cols()), Vector<double>::Zero(noise.size())};
+}
+
+template <Real T>
+FourierEvidence<T>::FourierEvidence(ConstView<T> X, ConstView<T> Y, const T* weights)
+    : dim_in_(X.cols()), dim_out_(Y.cols()) {
+  require(X.rows() == Y.rows(), "evidence: Y has {} rows, X has {}", Y.rows(), X.rows());
+  require(X.rows() > 0 && X.cols() > 0 && Y.cols() > 0, "evidence: the data is empty");
+  require(X.allFinite(), "evidence: an input is NaN or infinite");
+  const Index n = X.rows();
+  // Outputs whose targets are there in the same rows make one group.
+  std::vector<std::vector<bool>> present(static_cast<std::size_t>(dim_out_));
+  for (Index a = 0; a < dim_out_; ++a) {
+    auto& there = present[static_cast<std::size_t>(a)];
+    for (Index i = 0; i < n; ++i) {
+      require(!std::isinf(Y(i, a)), "evidence: row {}: a target is infinite", i + 1);
+      there.push_back(!std::isnan(Y(i, a)) && (!weights || weights[i] > 0));
+    }
+    const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return present[static_cast<std::size_t>(group.outputs.front())] == there;
+    });
+    if (same != groups_.end()) {
+      same->outputs.push_back(a);
+    } else {
+      groups_.emplace_back().outputs.push_back(a);
+    }
+  }
+  for (Group& group : groups_) {
+    const auto& there = present[static_cast<std::size_t>(group.outputs.front())];
+    const Index count = std::count(there.begin(), there.end(), true), p = static_cast<Index>(group.outputs.size());
+    require(count > 0, "evidence: output {} has no target at all", group.outputs.front() + 1);
+    group.X.resize(count, dim_in_), group.Y.resize(count, p);
+    if (weights) group.weights.resize(count);
+    Index at = 0;
+    for (Index i = 0; i < n; ++i) {
+      if (!there[static_cast<std::size_t>(i)]) continue;
+      group.X.row(at) = X.row(i);
+      for (Index k = 0; k < p; ++k) group.Y(at, k) = Y(i, group.outputs[static_cast<std::size_t>(k)]);
+      if (weights) group.weights[at] = weights[i];
+      ++at;
+    }
+    group.total_weight = weights ? group.weights.template cast<double>().sum() : static_cast<double>(count);
+    observations_ += static_cast<double>(p) * group.total_weight;
+    targets_ += p * count;
+  }
+}
+
+template <Real T>
+void FourierEvidence<T>::check(const WeightedFrequencies& at) const {
+  require(at.W.cols() == dim_in_ && at.dim_out() == dim_out_ && at.real.rows() == at.W.rows(),
+          "evidence: frequencies are {} x {} for {} outputs, the data has {} inputs and {} outputs", at.W.rows(),
+          at.W.cols(), at.dim_out(), dim_in_, dim_out_);
+}
+
+template <Real T>
+bool FourierEvidence<T>::in_range(const WeightedFrequencies& at) const {
+  return at.W.allFinite() && at.real.allFinite() && at.imaginary.allFinite() && at.noise.allFinite() &&
+         at.noise.minCoeff() > 0;
+}
+
+template <Real T>
+double FourierEvidence<T>::operator()(const WeightedFrequencies& at, WeightedFrequencies* gradient,
+                                      const Execution& execution) const {
+  const auto n = static_cast<double>(targets_), m = 2.0 * static_cast<double>(at.size()),
+             r = static_cast<double>(at.dim_coef());
+  const bool weighted = groups_.front().weights.size() > 0;
+  const double features = 3 * n * m * m + 3 * r * r * r, targets = 3 * n * n * r + 2 * n * n * n;
+  return !weighted && n < 2 * r && targets < features ? by_targets(at, gradient, execution)
+                                                      : by_features(at, gradient, execution);
+}
+
+template <Real T>
+FourierPosterior FourierEvidence<T>::posterior(const WeightedFrequencies& at, const Execution& execution) const {
+  FourierPosterior result;
+  by_features(at, nullptr, execution, &result);
+  require(std::isfinite(result.evidence), "evidence: the parameters are out of range");
+  return result;
+}
+
+template <Real T>
+double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFrequencies* gradient,
+                                       const Execution& execution, FourierPosterior* posterior) const {
+  check(at);
+  constexpr double nowhere = -std::numeric_limits<double>::infinity();
+  if (posterior) posterior->evidence = nowhere;
+  if (!in_range(at)) return nowhere;
+  const FourierMap<T> map(at.W.template cast<T>());
+  const FrequencyFactors factors(at, std::sqrt(static_cast<double>(at.size())));
+  const Index m = map.n_features(), r = factors.columns();
+
+  // First pass: H = FᵀF and FᵀY of each group; A and the right-hand side.
+  std::vector<Matrix<double>> HE(static_cast<std::size_t>(dim_out_));  // H E_a
+  Matrix<double> A = Matrix<double>::Identity(r, r), right = Matrix<double>::Zero(1, r);
+  for (const Group& group : groups_) {
+    const auto p = static_cast<Index>(group.outputs.size());
+    Moments moments(m, Vector<double>::Zero(p));
+    MomentsBuilder<FourierMap<T>> builder(map, moments, execution);
+    builder.add({group.X.data(), group.Y.data(), group.weights.size() > 0 ? group.weights.data() : nullptr,
+                 group.X.rows(), dim_in_, p, dim_in_, p, 0});
+    Matrix<double> H = moments.sums.topLeftCorner(m, m);
+    mirror(H);
+    for (Index k = 0; k < p; ++k) {
+      const Index a = group.outputs[static_cast<std::size_t>(k)];
+      Matrix<double>& half = HE[static_cast<std::size_t>(a)];
+      half = factors.expand(H, a);
+      A += factors.expand(half.transpose(), a) / at.noise[a];
+      right += factors.expand(moments.cross().row(k), a) / at.noise[a];
+    }
+  }
+  BlasThreads blas(r < 512 ? 1 : execution.thread_count());
+  if (!A.allFinite() || !backend::cholesky(r, A.data(), A.outerStride())) return nowhere;
+  Vector<double> beta = right.row(0).transpose();
+  backend::cholesky_solve(r, 1, A.data(), A.outerStride(), beta.data(), 1);
+  Matrix<double> Theta(m, dim_out_), inverse;  // Theta: column a is E_a beta
+  for (Index a = 0; a < dim_out_; ++a) Theta.col(a) = factors.contract(beta.transpose(), a).row(0).transpose();
+  if (gradient) {
+    *gradient = at.zeros();
+    inverse.setIdentity(r, r);
+    backend::cholesky_solve(r, r, A.data(), A.outerStride(), inverse.data(), r);
+  }
+
+  double value = -beta.squaredNorm() / 2 - A.diagonal().array().log().sum();
+  for (const Group& group : groups_) {
+    const auto p = static_cast<Index>(group.outputs.size());
+    const auto chosen = [&](const auto& whole) { return whole(Eigen::all, group.outputs).eval(); };
+    const Matrix<double> theta = chosen(Theta);
+    const Vector<double> noise = at.noise(group.outputs);
+    Matrix<double> S;
+    if (gradient) {
+      S.setZero(m, m);
+      for (const Index a : group.outputs) {
+        // E_a A^-1 E_aᵀ
+        S += factors.contract(Matrix<double>(factors.contract(inverse, a).transpose()), a) / at.noise[a];
+      }
+    }
+    SecondPass sums(map.units(), dim_in_, p);
+    ResidualPass<T>(map, theta, gradient ? &S : nullptr, noise)
+        .run(group.X, group.Y, group.weights.size() > 0 ? group.weights.data() : nullptr, sums, execution);
+    for (Index k = 0; k < p; ++k) {
+      const double v = noise[k];
+      value -= sums.squares[k] / (2 * v) + group.total_weight / 2 * std::log(2 * std::numbers::pi * v);
+      if (!gradient) continue;
+      const Index a = group.outputs[static_cast<std::size_t>(k)];
+      const Matrix<double>& half = HE[static_cast<std::size_t>(a)];
+      // dL/dE_a = Fᵀ alpha_a betaᵀ - H E_a A^-1 / v, and tr(A^-1 E_aᵀ H E_a) along the way.
+      factors.add_gradient(
+          a,
+          [&](Index row, Index column) {
+            return (sums.cross(row, k) * beta[column] - half.row(row).dot(inverse.row(column))) / v;
+          },
+          *gradient);
+      const double trace = half.cwiseProduct(factors.contract(inverse, a).transpose()).sum();
+      gradient->noise[a] += (sums.squares[k] / v - group.total_weight + trace / v) / (2 * v);
+    }
+    if (gradient) gradient->W += sums.frequency;
+  }
+  if (posterior) {
+    posterior->evidence = value;
+    posterior->beta = std::move(beta);
+    posterior->L = std::move(A);
+  }
+  return std::isfinite(value) ? value : nowhere;
+}
+
+template class FourierEvidence<float>;
+template class FourierEvidence<double>;
+
+}  // namespace carmina
