@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE / "versus"))
 import harness  # noqa: E402
 
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
-PARTS = ("micro", "fourier", "exact", "out_of_core")
+PARTS = ("micro", "fourier", "exact", "out_of_core", "mixture")
 
 
 def micro(args: argparse.Namespace) -> None:
@@ -77,6 +77,8 @@ def main() -> None:
             micro(args)
         elif part == "out_of_core":
             versus("out_of_core.py", args=args)
+        elif part == "mixture":
+            versus("gpytorch_mixture.py", args=args)
         else:
             versus("scikit_learn.py", part, args=args)
         if args.publish:

@@ -1,18 +1,24 @@
 // cli/fit.cpp -- `carmina fit`: a table in, a model file out.
+#include <charconv>
 #include <chrono>
 #include <memory>
 
 #include "commands.hpp"
 #include "fit_arguments.hpp"
 #include "kernel_text.hpp"
+#include "options.hpp"
 
 namespace carmina::cli {
 
 namespace {
 
 struct FitCommand : FitArguments {
+  std::string alpha = "1";
+
   void run() {
     ProgressLine line;
+    fit.by_evidence = alpha == "evidence";
+    if (!fit.by_evidence) std::from_chars(alpha.data(), alpha.data() + alpha.size(), fit.alpha);
     check(line);
     with_rows([&](auto& rows) { fit_rows(rows, line); });
   }
@@ -34,6 +40,7 @@ struct FitCommand : FitArguments {
                counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
                width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
                format_seconds(spent.count()));
+    print_learnt(record);
     print_written(record.report.message);
   }
 };
@@ -45,8 +52,13 @@ void add_fit(CLI::App& program) {
   command->footer("Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000");
   auto it = std::make_shared<FitCommand>();
   it->add(*command);
-  command->add_option("--alpha", it->fit.alpha, fmt::format("Weight of the penalty [{}]", it->fit.alpha))
-      ->type_name("NUMBER");
+  command
+      ->add_option("--alpha", it->alpha,
+                   fmt::format("Weight of the penalty; evidence: it, the width and the kernel's size are learnt, for "
+                               "Fourier features and the squared loss [{}]",
+                               it->alpha))
+      ->type_name("NUMBER|evidence")
+      ->check(looks_like_number("evidence"));
   command->callback([it] { it->run(); });
 }
 

@@ -191,6 +191,12 @@ TableRows<T> FitArguments::open() {
 template TableRows<float> FitArguments::open<float>();
 template TableRows<double> FitArguments::open<double>();
 
+void FitArguments::print_learnt(const FitRecord& record) {
+  if (!record.evidence) return;
+  fmt::print("learnt by evidence: alpha, the variance of the noise, {:.6g}; log evidence {:.6g}\n", record.alpha,
+             *record.evidence);
+}
+
 void FitArguments::print_written(const std::string& warning) const {
   fmt::print("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
   if (!warning.empty()) fmt::print(stderr, "carmina: warning: {}\n", warning);

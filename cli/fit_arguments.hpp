@@ -37,6 +37,8 @@ struct FitArguments {
     }
   }
 
+  // What the evidence found, if it was asked: the noise and the evidence itself.
+  static void print_learnt(const FitRecord& record);
   // The last line: the model file; and a warning, if there is one.
   void print_written(const std::string& warning) const;
 

@@ -64,6 +64,7 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
             {"non_crossing", record.non_crossing},
             {"sketch_parameters", record.sketch},
             {"alpha", record.alpha},
+            {"evidence", record.evidence ? Json(*record.evidence) : Json()},
             {"seed", record.seed},
             {"sampling", sampling_name(record.sampling)},
             {"fit_intercept", record.fit_intercept},

@@ -1,4 +1,4 @@
-// cli/tune.cpp -- `carmina tune`: width, alpha and loss parameters by cross-validation, then a model file.
+// cli/tune.cpp -- `carmina tune`: width, alpha and loss parameters by cross-validation or evidence, then a model file.
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
@@ -55,8 +55,16 @@ struct TuneCommand : FitArguments {
 
   void run() {
     ProgressLine line;
-    require(by != "evidence", "--by evidence: there is no tuning by evidence yet; there is cv");
-    require(by == "cv", "--by: '{}' is not known here; there is cv", by);
+    require(by == "cv" || by == "evidence", "--by: '{}' is not known here; there is cv, evidence", by);
+    if (by == "evidence") {
+      require(tune_options.length_scales.empty() && tune_options.alphas.empty() && kappas.empty() && epsilons.empty(),
+              "--by evidence learns widths and alpha from where --length-scale starts; lists of values to try are for "
+              "--by cv");
+      fit.by_evidence = true;
+      check(line);
+      with_rows([&](auto& rows) { learn_rows(rows, line); });
+      return;
+    }
     check(line);
     for (const double kappa : kappas) tune_options.losses.push_back(make_loss_with("kappa", kappa));
     for (const double epsilon : epsilons) tune_options.losses.push_back(make_loss_with("epsilon", epsilon));
@@ -64,6 +72,36 @@ struct TuneCommand : FitArguments {
   }
 
  private:
+  template <Real T>
+  void learn_rows(RowSource<T>& rows, ProgressLine& line) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto machine = KernelMachine<T>::fit(rows, fit);
+    const FitRecord& record = machine.record();
+    fit.execution.checkpoint({"writing", record.rows, record.rows});
+    machine.save(model);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    line.erase();
+    const Term& term = machine.kernel().terms()[0];
+    if (json) {
+      const Json report = {{"data", data},
+                           {"model", model},
+                           {"rows", record.rows},
+                           {"by", "evidence"},
+                           {"evidence", *record.evidence},
+                           {"weight", term.weight},
+                           {"length_scale", length_scale_values(term.scalar)},
+                           {"alpha", record.alpha},
+                           {"message", record.report.message}};
+      fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+      return;
+    }
+    fmt::print("{}, {}, {}; {} kernel of width {}, {}; {}\n", counted(record.rows, "row"),
+               counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
+               length_scale_text(term), approximation_text(record), format_seconds(spent.count()));
+    print_learnt(record);
+    print_written(record.report.message);
+  }
+
   template <Real T>
   void tune_rows(RowSource<T>& rows, ProgressLine& line) {
     const auto start = std::chrono::steady_clock::now();
@@ -103,7 +141,8 @@ struct TuneCommand : FitArguments {
 }  // namespace
 
 void add_tune(CLI::App& program) {
-  auto* command = program.add_subcommand("tune", "Choose kernel width and alpha by cross-validation, then fit");
+  auto* command =
+      program.add_subcommand("tune", "Choose kernel width and alpha by cross-validation or evidence, then fit");
   command->footer(
       "Takes the options of 'carmina fit' but --alpha. Trials are compared by the mean --loss of the rows left out.\n"
       "Example: carmina tune train.csv --targets speed,angle --model wind.safetensors --alphas 0.01,0.1,1");
@@ -113,7 +152,7 @@ void add_tune(CLI::App& program) {
     command->add_option(name, values, help)->delimiter(',')->allow_extra_args(false)->type_name("NUMBERS");
   };
   TuneOptions& options = it->tune_options;
-  command->add_option("--by", it->by, "How: cv, cross-validation; evidence is not there yet [cv]")
+  command->add_option("--by", it->by, "How: cv, cross-validation; evidence, of Fourier features [cv]")
       ->type_name("cv|evidence");
   numbers("--length-scales", options.length_scales,
           "Widths to try, with commas [1/4, 1/2, 1, 2, 4 times --length-scale]");

@@ -26,6 +26,7 @@
 #include <carmina/theory/approximation.hpp>
 #include <carmina/theory/bounds.hpp>
 #include <carmina/theory/cost.hpp>
+#include <carmina/theory/mixture_bounds.hpp>
 #include <carmina/theory/sketch_bounds.hpp>
 #include <carmina/theory/sketching.hpp>
 #include <carmina/theory/variance.hpp>

@@ -206,7 +206,7 @@ def main() -> None:
         grid[0, 0].legend(fontsize=6)
         grid[1, 0].legend(fontsize=6)
 
-    study.write(rows, judge(table, sizes), draw, [chosen, table], size=(12, 13))
+    study.write(rows, judge(table, sizes), draw, chosen, table, size=(12, 13))
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def main() -> None:
                 x, y = ([run[key] for run in lines] for key in (varied, step))
                 powers[f"{step}: {varied}"] = round(slope(x, y), 2)
         second.append({"sketch": name, "paper, S K": TABLE_4[name], **powers})
-    study.write(dimensions + runs, judge(first, second), drawing(runs), [first, second])
+    study.write(dimensions + runs, judge(first, second), drawing(runs), first, second)
 
 
 def judge(first: Rows, second: Rows) -> list[Check]:

@@ -257,7 +257,7 @@ def main() -> None:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=7)
 
-    study.write(rows, judge(table), draw, [table, by_target(rows)], size=(3 + 3 * len(names), 4.4))
+    study.write(rows, judge(table), draw, table, by_target(rows), size=(3 + 3 * len(names), 4.4))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from carmina._files import load
 from carmina._machine import SolveReport
 from carmina._quantiles import JointQuantileRegressor
 from carmina._regressor import KernelRegressor
+from carmina._spectral_mixture import SpectralMixtureRegressor
 from carmina._tune import TuneResult, tune
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "KernelRegressor",
     "SketchedFeatures",
     "SolveReport",
+    "SpectralMixtureRegressor",
     "TuneResult",
     "__version__",
     "datasets",

@@ -44,7 +44,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     True
     """
     source = os.fspath(path)
-    machine = _core.Machine.load(source)
+    machine = _core.load(source)
     if not machine.estimator:
         return _from_record(machine)
     try:
@@ -59,11 +59,21 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _estimators() -> dict[str, Any]:
     # Their modules import this one.
-    from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor
+    from carmina import (
+        JointQuantileRegressor,
+        KernelClassifier,
+        KernelRegressor,
+        SpectralMixtureRegressor,
+    )
 
     return {
         estimator.__name__: estimator
-        for estimator in (JointQuantileRegressor, KernelClassifier, KernelRegressor)
+        for estimator in (
+            JointQuantileRegressor,
+            KernelClassifier,
+            KernelRegressor,
+            SpectralMixtureRegressor,
+        )
     }
 
 
@@ -72,6 +82,7 @@ def _from_record(machine: _core.Machine) -> Any:
     record = machine.record
     names = record.pop("input_names")
     record.pop("target_names")
+    record.pop("evidence")
     sketch = record.pop("sketch")
     if sketch is not None:
         record["approximation"] = sketch
@@ -91,7 +102,8 @@ def _restore(estimator: Any, machine: _core.Machine, state: dict[str, Any], name
     estimator.n_features_in_ = machine.dim_in
     estimator.n_iter_ = machine.report["iterations"]
     if named:
-        estimator.feature_names_in_ = np.array(machine.record["input_names"], dtype=object)
+        names = state["input_names"] if "input_names" in state else machine.record["input_names"]
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
 
 

@@ -76,7 +76,7 @@ class KernelMachineEstimator(BaseEstimator):
         approximation: str | sketches.SketchDistribution = "fourier",
         n_components: int = 1000,
         loss: str | losses.Loss = "squared",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         gamma: float | str = "median",
         fit_intercept: bool = True,
         scale_inputs: bool = False,
@@ -199,7 +199,11 @@ class KernelMachineEstimator(BaseEstimator):
             elif options.approximation != "exact":
                 options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
-        options.alpha = number("alpha", self.alpha)
+        if isinstance(self.alpha, str):
+            one_of("alpha", self.alpha, ["evidence"])
+            options.by_evidence = True
+        else:
+            options.alpha = number("alpha", self.alpha)
         options.fit_intercept = bool(self.fit_intercept)
         options.scale_inputs = bool(self.scale_inputs)
         options.fill_missing = bool(self.fill_missing)

@@ -39,8 +39,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
         "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target
         fits all of them jointly: predictions then have a column for each level.
-    alpha : float, default=1.0
-        Strength of the penalty.
+    alpha : float or "evidence", default=1.0
+        Strength of the penalty. "evidence": it, the widths and the size of the kernel are learnt by the
+        evidence of the Fourier features, from the kernel given; `alpha_`, `kernel_` and
+        `log_marginal_likelihood_` hold what was found. For the squared loss.
     gamma : "median" or float, default="median"
         γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
         distance between rows. "polynomial" takes γ itself, "median" standing for 1 / number of inputs, and
@@ -104,6 +106,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     True
     >>> model.n_iter_
     1
+
+    Width and noise learnt from the data:
+
+    >>> learnt = KernelRegressor(K, n_components=300, alpha="evidence", random_state=0).fit(data.X, data.Y)
+    >>> learnt.alpha_ < 0.001
+    True
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressor:
@@ -218,6 +226,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
             confidence=confidence,
             frequencies=frequencies,
         )
+
+    @property
+    def alpha_(self) -> float:
+        return self._fitted("alpha_").record["alpha"]
+
+    @property
+    def log_marginal_likelihood_(self) -> float | None:
+        """Log evidence of the targets after a fit with `alpha="evidence"`, else None."""
+        return self._fitted("log_marginal_likelihood_").record["evidence"]
 
     @property
     def coef_(self) -> NDArray:

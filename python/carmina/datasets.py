@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from carmina import _core
 from carmina._validation import integer, seed_of
 
-__all__ = ["Dataset", "Table", "friedman", "read", "vector_field"]
+__all__ = ["Dataset", "Sinusoids", "Table", "friedman", "read", "sinusoids", "vector_field"]
 
 
 class Dataset(NamedTuple):
@@ -20,6 +20,18 @@ class Dataset(NamedTuple):
     X: NDArray
     Y: NDArray
     clean: NDArray
+
+
+class Sinusoids(NamedTuple):
+    """A sum of sinusoids: times X (n, 1), values y (n,), `clean`, y without noise, and what they were made
+    of: weights w (q,), frequencies a (q,) in cycles, and deviations b (q,) of the noise."""
+
+    X: NDArray
+    y: NDArray
+    clean: NDArray
+    weights: NDArray
+    frequencies: NDArray
+    noise: NDArray
 
 
 class Table(NamedTuple):
@@ -157,3 +169,56 @@ def vector_field(
             seed=seed_of(random_state),
         )
     )
+
+
+def sinusoids(
+    kind: str = "half",
+    n: int = 2400,
+    *,
+    components: int = 10,
+    step: float = 0.1,
+    highest: float = 1.0,
+    noise: float = 0.1,
+    shared_noise: bool = False,
+    random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+) -> Sinusoids:
+    """A series y(t) = Σ_q w_q sin(2π a_q t) + b_q ε_tq with random weights, at t = 0, step, 2 step, ...
+
+    Parameters
+    ----------
+    kind : "almost", "half" or "rarely"
+        How equal the weights are: Dirichlet's distribution with parameters 100 for all, 100 for the first
+        half and 1 for the others, or 0.1 for all. They sum to 1.
+    n : int
+        Number of times.
+    components : int
+        Number of sinusoids.
+    step : float
+        Time from one row to the next.
+    highest : float
+        Frequencies a_q are uniform in [0, highest), in cycles.
+    noise : float
+        b_q are uniform in [0, noise).
+    shared_noise : bool
+        One ε_t for all components in the place of one each.
+    random_state : int, generator or None
+        An integer is the seed itself.
+
+    Examples
+    --------
+    >>> from carmina import datasets
+    >>> series = datasets.sinusoids("rarely", 300)
+    >>> series.X.shape, series.y.shape, series.frequencies.shape
+    ((300, 1), (300,), (10,))
+    """
+    X, Y, clean, *truth = _core.sinusoids(
+        kind,
+        integer("n", n),
+        components=components,
+        step=step,
+        highest=highest,
+        noise=noise,
+        shared_noise=shared_noise,
+        seed=seed_of(random_state),
+    )
+    return Sinusoids(X, Y[:, 0], clean[:, 0], *truth)

@@ -4,11 +4,12 @@ A kernel is compared, hashed, copied and pickled by its parameters; its `repr` c
 rows it gives exact values: `k(X, Z)` is (n, m), or (n, m, p, p) when operator-valued.
 
 Scalar kernels say how alike two inputs are, and fit each output on its own: `Gaussian`, `Laplacian`,
-`Matern`, `Cauchy`, `RationalQuadratic`; and, not being functions of x − z, for exact fits and sketches only:
-`Polynomial`, `Sobolev1` and any function as a `Callable`. Operator-valued ones also say how outputs go
-together: `Decomposable` by a matrix, `CurlFree` and `DivergenceFree` as components of a vector field.
-`k1 + k2` and `0.3 * k` are kernels again (`Sum`). `k.n_outputs` is 1 for scalar kernels, p for
-`Decomposable`, and None for `CurlFree` and `DivergenceFree`, which have as many outputs as there are inputs.
+`Matern`, `Cauchy`, `RationalQuadratic`; `SpectralMixture`, made of frequencies; and, not being functions of
+x − z, for exact fits and sketches only: `Polynomial`, `Sobolev1` and any function as a `Callable`.
+Operator-valued ones also say how outputs go together: `Decomposable` by a matrix, `CurlFree` and
+`DivergenceFree` as components of a vector field. `k1 + k2` and `0.3 * k` are kernels again (`Sum`).
+`k.n_outputs` is 1 for scalar kernels, p for `Decomposable`, and None for `CurlFree` and `DivergenceFree`,
+which have as many outputs as there are inputs.
 
 Kernels of your own are made of functions: `Spectral` of frequencies and their factors, `FromSignature` of the
 kernel itself.
@@ -37,6 +38,7 @@ from carmina._core import (
     RationalQuadratic,
     Sobolev1,
     Spectral,
+    SpectralMixture,
     Sum,
 )
 
@@ -55,6 +57,7 @@ __all__ = [
     "RationalQuadratic",
     "Sobolev1",
     "Spectral",
+    "SpectralMixture",
     "Sum",
 ]
 

@@ -9,6 +9,9 @@ A sketch S is good when it keeps the large eigenvectors of the kernel matrix and
 `k_satisfiability` measures it, `suggest_sketch` says how large S should be, `excess_risk_bound` what follows
 ([ElAhmad2023], corrected; what is not proven is marked so).
 
+The features of a spectral mixture have bounds of their own, `mixture_bound` and `mixture_pointwise_bound`
+([Jung2019], corrected).
+
 >>> from carmina import kernels, theory
 >>> K = kernels.CurlFree(kernels.Gaussian(1.0))
 >>> theory.variance(K, [0.0, 0.0])
@@ -19,6 +22,7 @@ A sketch S is good when it keeps the large eigenvectors of the kernel matrix and
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carmina import _core
@@ -67,6 +71,8 @@ __all__ = [
     "k_satisfiability",
     "kernel_eigenvalues",
     "kernel_error",
+    "mixture_bound",
+    "mixture_pointwise_bound",
     "operator_cost",
     "orlicz_norm",
     "pointwise_bound",
@@ -252,3 +258,70 @@ def components_needed(
         number("probability", probability),
         guarantee == "uniform",
     )
+
+
+def _per_component(values: ArrayLike) -> NDArray:
+    """Means or scales as (components, dimensions); one number a component is one dimension."""
+    array = np.asarray(values, dtype=float)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _counts(counts: ArrayLike) -> list[int]:
+    return [integer("counts", count) for count in np.ravel(counts)]
+
+
+def mixture_bound(
+    weights: ArrayLike,
+    means: ArrayLike,
+    scales: ArrayLike,
+    counts: ArrayLike,
+    diameter: float,
+    epsilon: float,
+    *,
+    family: str = "gaussian",
+) -> float:
+    """An upper bound on the probability that features of a spectral mixture err by `epsilon` for some pair.
+
+    [Jung2019, Appendix B], corrected. Errors are absolute, where k(x, x) is the sum of the weights. A bound
+    that says nothing is 1.
+
+    Parameters
+    ----------
+    weights : array of shape (n_mixtures,)
+    means, scales : arrays of shape (n_mixtures, n_features) or (n_mixtures,)
+        In cycles.
+    counts : array of int of shape (n_mixtures,)
+        Spectral points of each component; each is a cosine and a sine.
+    diameter : float
+        Of the set of inputs: the largest distance between two of them.
+    epsilon : float
+    family : {"gaussian", "laplace"}
+
+    Examples
+    --------
+    >>> weights, means, scales = [0.7, 0.3], [0.5, 2.0], [0.1, 0.2]
+    >>> mixture_bound(weights, means, scales, [700, 300], diameter=10.0, epsilon=0.5) < 1e-6
+    True
+    >>> mixture_bound(weights, means, scales, [70, 30], diameter=10.0, epsilon=0.5)
+    1.0
+    """
+    return _core.mixture_bound(
+        weights,
+        _per_component(means),
+        _per_component(scales),
+        _counts(counts),
+        number("diameter", diameter),
+        number("epsilon", epsilon),
+        one_of("family", family, ["gaussian", "laplace"]),
+    )
+
+
+def mixture_pointwise_bound(weights: ArrayLike, counts: ArrayLike, epsilon: float) -> float:
+    """The same for one pair of inputs, chosen before the spectral points are drawn: 2 exp(−ε²/(2 Σ w²/m)).
+
+    Examples
+    --------
+    >>> round(mixture_pointwise_bound([0.7, 0.3], [700, 300], epsilon=0.1), 5)
+    0.01348
+    """
+    return _core.mixture_pointwise_bound(weights, _counts(counts), number("epsilon", epsilon))

@@ -14,6 +14,7 @@ void bind_sketches(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_mixture_machine(nb::module_& m);
 void bind_tuning(nb::module_& m);
 void bind_theory(nb::module_& m);
 

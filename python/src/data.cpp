@@ -72,6 +72,26 @@ void bind_data(nb::module_& m) {
       },
       nb::arg("kind"), nb::arg("n"), nb::kw_only(), nb::arg("tau"), nb::arg("half_width"), nb::arg("noise"),
       nb::arg("grid"), nb::arg("seed"));
+  // (X, Y, clean, weights, frequencies, noise)
+  m.def(
+      "sinusoids",
+      [](const std::string& kind, Index n, Index components, double step, double highest, double noise,
+         bool shared_noise, std::uint64_t seed) {
+        const SinusoidOptions options{.components = components,
+                                      .step = step,
+                                      .highest = highest,
+                                      .noise = noise,
+                                      .shared_noise = shared_noise,
+                                      .seed = seed};
+        Sinusoids data = [&] {
+          nb::gil_scoped_release unlocked;
+          return sinusoids(kind, n, options);
+        }();
+        return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)), to_numpy(std::move(data.clean)),
+                              to_numpy(data.weights), to_numpy(data.frequencies), to_numpy(data.noise));
+      },
+      nb::arg("kind"), nb::arg("n"), nb::kw_only(), nb::arg("components"), nb::arg("step"), nb::arg("highest"),
+      nb::arg("noise"), nb::arg("shared_noise"), nb::arg("seed"));
 }
 
 }  // namespace carmina::python

@@ -6,7 +6,7 @@
 
 namespace carmina::python {
 
-// A scalar kernel, alone.
+// A scalar kernel, alone, with its own weight.
 template <class K>
 struct Scalar : Kernel {
   explicit Scalar(K scalar) : Kernel(std::move(scalar)) {}
@@ -23,11 +23,12 @@ struct Sum : Kernel {
 nb::object to_python(const Kernel& kernel);
 nb::object to_python(const ScalarKernel& kernel);
 nb::object to_python(const OwnSpectrum& spectrum);  // of Python functions
-// Class of a term without its weight.
+// Class of a term without what its weight has beyond the scalar kernel's own.
 nb::object unweighted(const Term& term);
 
 void bind_scalar_kernels(nb::module_& m);
 void bind_pairwise_kernels(nb::module_& m);
+void bind_mixture_kernels(nb::module_& m);
 void bind_operator_kernels(nb::module_& m);
 void bind_spectral_kernels(nb::module_& m);
 

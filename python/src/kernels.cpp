@@ -104,7 +104,8 @@ bool equal_kernels(nb::handle self, const Kernel& other) {
 
 nb::object to_python(const Kernel& kernel) {
   const auto& terms = kernel.terms();
-  return terms.size() == 1 && terms[0].weight == 1 ? unweighted(terms[0]) : nb::cast(Sum(kernel));
+  return terms.size() == 1 && terms[0].weight == own_weight(terms[0].scalar) ? unweighted(terms[0])
+                                                                             : nb::cast(Sum(kernel));
 }
 
 void bind_kernels(nb::module_& m) {
@@ -147,6 +148,7 @@ void bind_kernels(nb::module_& m) {
   kernel.attr("__array_ufunc__") = nb::none();
   bind_scalar_kernels(m);
   bind_pairwise_kernels(m);
+  bind_mixture_kernels(m);
   bind_operator_kernels(m);
   bind_spectral_kernels(m);
   m.def(

@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "kernel_values.hpp"
 #include "loss_values.hpp"
+#include "mixture_machine.hpp"
 #include "running.hpp"
 #include "sketch_values.hpp"
 
@@ -184,6 +185,7 @@ nb::dict record(const Machine& self) {
   result["scale_inputs"] = record.scale_inputs;
   result["fill_missing"] = record.fill_missing;
   result["random_state"] = record.seed;
+  result["evidence"] = record.evidence ? nb::object(nb::float_(*record.evidence)) : nb::none();
   result["input_names"] = record.input_names;
   result["target_names"] = record.target_names;
   return result;
@@ -224,6 +226,7 @@ void bind_options(nb::module_& m) {
           [](FitOptions& o, const std::string& name) { o.sampling = parse_sampling(name); })
       .def_rw("non_crossing", &FitOptions::non_crossing)
       .def_rw("alpha", &FitOptions::alpha)
+      .def_rw("by_evidence", &FitOptions::by_evidence)
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
       .def_rw("scale_inputs", &FitOptions::scale_inputs)
       .def_rw("fill_missing", &FitOptions::fill_missing)
@@ -253,13 +256,6 @@ void bind_machine(nb::module_& m) {
           [](const Machine& self, const std::string& path) {
             nb::gil_scoped_release unlocked;
             write_model_file(path, to_file(self));
-          },
-          nb::arg("path"))
-      .def_static(
-          "load",
-          [](const std::string& path) {
-            nb::gil_scoped_release unlocked;
-            return from_file(read_model_file(path), path);
           },
           nb::arg("path"))
       .def("__getstate__", &to_state)
@@ -292,6 +288,20 @@ void bind_machine(nb::module_& m) {
           [](const Machine& self) { return self.visit([](const auto& m) { return m.record().moments != nullptr; }); })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);
+  m.def(
+      "load",
+      [](const std::string& path) -> nb::object {
+        const ModelFile file = [&] {
+          nb::gil_scoped_release unlocked;
+          return read_model_file(path);
+        }();
+        const auto type = file.texts.find("type");
+        if (type != file.texts.end() && type->second == "spectral_mixture") {
+          return nb::cast(mixture_machine_from_file(file, path));
+        }
+        return nb::cast(from_file(file, path));
+      },
+      nb::arg("path"), "The machine in a file, of whatever type.");
   m.def("sketch_names", &sketches::sketch_names);
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));
 }

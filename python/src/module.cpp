@@ -29,6 +29,7 @@ NB_MODULE(_core, m) {
   carmina::python::bind_data(m);
   carmina::python::bind_features(m);
   carmina::python::bind_machine(m);
+  carmina::python::bind_mixture_machine(m);
   carmina::python::bind_tuning(m);
   carmina::python::bind_theory(m);
 }

@@ -20,10 +20,13 @@ nb::list to_lists(const Matrix<double>& values) {
 
 const Matrix<double>& matrix_of(const Kernel& kernel) { return std::get<OutputMatrix>(kernel.terms()[0].coupling).A(); }
 
+// What the term is multiplied by.
+double multiple(const Term& term) { return term.weight / own_weight(term.scalar); }
+
 // The scalar kernel that an operator-valued one stands on.
 const ScalarKernel& scalar_of(const Kernel& kernel, const char* owner) {
   const Term& term = kernel.terms()[0];
-  require(kernel.terms().size() == 1 && term.weight == 1 && std::holds_alternative<Uncoupled>(term.coupling),
+  require(kernel.terms().size() == 1 && multiple(term) == 1 && std::holds_alternative<Uncoupled>(term.coupling),
           "{}: scalar must be one scalar kernel, found {}; sums and multiples go around it", owner,
           nb::cast<std::string>(nb::repr(to_python(kernel))));
   return term.scalar;
@@ -111,7 +114,7 @@ std::string text_of(const Sum& sum) {
   std::string text;
   for (const Term& term : sum.terms()) {
     if (!text.empty()) text += " + ";
-    if (term.weight != 1) text += nb::cast<std::string>(nb::repr(nb::cast(term.weight))) + " * ";
+    if (multiple(term) != 1) text += nb::cast<std::string>(nb::repr(nb::cast(multiple(term)))) + " * ";
     text += nb::cast<std::string>(nb::repr(unweighted(term)));
   }
   return text;
@@ -153,7 +156,7 @@ array([[[[0.55, 0.  ],
           "weights",
           [](const Sum& sum) {
             std::vector<double> weights;
-            for (const Term& term : sum.terms()) weights.push_back(term.weight);
+            for (const Term& term : sum.terms()) weights.push_back(multiple(term));
             return weights;
           },
           "One for each term.")

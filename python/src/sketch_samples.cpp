@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "arrays.hpp"
@@ -70,7 +71,7 @@ Sketch make_sample(Index n, nb::handle anchors, nb::handle mixing) {
 // The scalar kernel whose features are wanted; outputs are coupled by the caller.
 const ScalarKernel& scalar_of(const Kernel& kernel) {
   const Term* term = kernel.separable();
-  require(term != nullptr && term->weight == 1,
+  require(term != nullptr && term->weight == own_weight(term->scalar),
           "a sketch is of one scalar kernel, alone or in Decomposable: sums and multiples are not supported");
   return term->scalar;
 }
@@ -92,7 +93,10 @@ nb::object features(const Kernel& kernel, const Sketch& sketch, nb::handle ancho
   const Rows<T> rows(X, "X");
   NewArray<T> out({static_cast<std::size_t>(rows.rows()), static_cast<std::size_t>(map.n_features())});
   run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
-    evaluate(map, rows.view(), out.view(rows.rows(), map.n_features()), execution);
+    auto Z = out.view(rows.rows(), map.n_features());
+    evaluate(map, rows.view(), Z, execution);
+    const double weight = kernel.terms()[0].weight;
+    if (weight != 1) Z *= static_cast<T>(std::sqrt(weight));
   });
   return nb::cast(out.array);
 }

@@ -2,9 +2,11 @@
 #include <carmina/theory/approximation.hpp>
 #include <carmina/theory/bounds.hpp>
 #include <carmina/theory/cost.hpp>
+#include <carmina/theory/mixture_bounds.hpp>
 #include <carmina/theory/variance.hpp>
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "running.hpp"
@@ -97,11 +99,31 @@ void bind_bounds(nb::module_& m) {
       nb::arg("uniform"));
 }
 
+void bind_mixture_bounds(nb::module_& m) {
+  m.def(
+      "mixture_bound",
+      [](nb::handle weights, nb::handle means, nb::handle scales, const std::vector<Index>& counts, double diameter,
+         double epsilon, const std::string& family) {
+        const Mixture mixture{to_vector(weights, "weights"), to_matrix(means, "means"), to_matrix(scales, "scales"),
+                              make_mixture_family(family)};
+        return theory::mixture_uniform_bound(mixture, counts, diameter, epsilon);
+      },
+      nb::arg("weights"), nb::arg("means"), nb::arg("scales"), nb::arg("counts"), nb::arg("diameter"),
+      nb::arg("epsilon"), nb::arg("family"));
+  m.def(
+      "mixture_pointwise_bound",
+      [](nb::handle weights, const std::vector<Index>& counts, double epsilon) {
+        return theory::mixture_pointwise_bound(to_vector(weights, "weights"), counts, epsilon);
+      },
+      nb::arg("weights"), nb::arg("counts"), nb::arg("epsilon"));
+}
+
 }  // namespace
 
 void bind_theory(nb::module_& m) {
   bind_variance(m);
   bind_bounds(m);
+  bind_mixture_bounds(m);
   bind_sketch_theory(m);
   m.def(
       "kernel_error",

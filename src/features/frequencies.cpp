@@ -43,6 +43,19 @@ Matrix<double> draw(const K& k, Index d, Index count, const Random& random, Samp
   return W;
 }
 
+Matrix<double> draw(const SpectralMixture& k, Index d, Index count, const Random& random, Sampling sampling) {
+  require(sampling != Sampling::orthogonal, "sampling 'orthogonal' needs a kernel of |x - z|; the {} kernel is not",
+          k.name);
+  Matrix<double> W(count, d);
+  if (sampling == Sampling::sobol) {
+    const Matrix<double> points = sobol_points(count, d + 1, random);
+    for (Index i = 0; i < count; ++i) k.quasi_frequency(points.row(i).data(), W.row(i).data());
+  } else {
+    for (Index i = 0; i < count; ++i) k.frequency(random, i, W.row(i).data());
+  }
+  return W;
+}
+
 // The Gaussian's measure times |w|^2 / d: directions are uniform, |w|^2 is chi^2 with d + 2 degrees of freedom (SPEC
 // 1b), the square of a normal vector's length and an independent chi^2 with 2, -2 log of a uniform number.
 struct WeightedGaussian {
@@ -95,8 +108,9 @@ std::string sampling_name(Sampling sampling) {
 
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,
                                   Sampling sampling) {
-  require_stationary(kernel);
+  require_spectral_measure(kernel);
   check_dimension(kernel, d);
+  if (const auto* mixture = std::get_if<SpectralMixture>(&kernel)) return draw(*mixture, d, count, random, sampling);
   Matrix<double> W(count, d);
   visit_stationary([&](const auto& k) { W = draw(k, d, count, random, sampling); }, kernel);
   return W;

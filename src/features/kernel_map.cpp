@@ -105,7 +105,7 @@ template Matrix<double> kernel_matrix(const ScalarKernel&, ConstView<double>, Co
 
 template <Real T>
 Vector<double> kernel_diagonal(const ScalarKernel& kernel, ConstView<T> X, const InputTransform& transform) {
-  if (is_stationary(kernel)) return Vector<double>::Ones(X.rows());
+  if (has_spectral_measure(kernel)) return Vector<double>::Ones(X.rows());
   // Squares of a few rows: a function of the user's is called seldom.
   constexpr Index rows_at_once = 32;
   Vector<double> diagonal(X.rows());

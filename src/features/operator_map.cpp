@@ -10,8 +10,8 @@
 namespace carmina {
 namespace {
 
-// Per anchor of a run: for a scalar coupling its value; for an own spectrum the p p values of its K_0; for a
-// differential one what K is made of,
+// Per anchor of a run: for a scalar coupling its value; for an own spectrum the p p values of its K_0, for a
+// differential one over a mixture those of K; for one over a stationary kernel what K is made of,
 //   K_curl = -g' L^-2 - g'' (L^-2 delta)(L^-2 delta)ᵀ,  K_div = tr(K_curl) I - K_curl  (SPEC 1b, per-dimension scales).
 struct PairRun {
   std::vector<double> value, first, second;
@@ -34,11 +34,13 @@ class TermEvaluator {
     if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
       differential_ = true;
       curl_ = *kind == Differential::curl_free;
+      if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) mixture_ = mixture;
     }
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A_ = matrix->A();
   }
 
-  bool stationary() const { return stationary_; }
+  // Whether `run` makes what a row needs of its anchors; else `values` does, for several rows.
+  bool row_by_row() const { return stationary_ || mixture_ != nullptr; }
 
   // Values (rows, count) of a kernel that is not stationary, for several rows at once.
   void values(const double* x, Index rows, const Matrix<double>& Z, Index begin, Index count, double* out) const {
@@ -58,6 +60,7 @@ class TermEvaluator {
       pairs.value.assign(K.data(), K.data() + K.size());
       return;
     }
+    if (mixture_ != nullptr) return run_mixture(x, Z, begin, count, pairs);
     visit_stationary(
         [&](const auto& k) {
           constexpr bool squared = std::remove_cvref_t<decltype(k)>::distance == Distance::squared;
@@ -86,7 +89,7 @@ class TermEvaluator {
 
   // block (p, p) += K(x, z), from pair i of a run.
   void add_block(const double* x, const double* z, const PairRun& pairs, std::size_t i, double* block) const {
-    if (spectrum_ != nullptr) {
+    if (has_blocks()) {
       const double* K = pairs.value.data() + static_cast<Index>(i) * p_ * p_;
       for (Index a = 0; a < p_ * p_; ++a) block[a] += term_.weight * K[a];
       return;
@@ -117,7 +120,7 @@ class TermEvaluator {
   // out (p) += K(x, z) c in O(p) for differential and uncoupled terms.
   void add_product(const double* x, const double* z, const double* c, const PairRun& pairs, std::size_t i,
                    double* out) const {
-    if (spectrum_ != nullptr) {
+    if (has_blocks()) {
       const double* K = pairs.value.data() + static_cast<Index>(i) * p_ * p_;
       for (Index a = 0; a < p_; ++a) {
         for (Index b = 0; b < p_; ++b) out[a] += term_.weight * K[a * p_ + b] * c[b];
@@ -149,11 +152,28 @@ class TermEvaluator {
   }
 
  private:
+  // K_curl, or K_div = tr(K_curl) I - K_curl.
+  void run_mixture(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
+    pairs.value.resize(static_cast<std::size_t>(count * p_ * p_));
+    Vector<double> delta(d_);
+    for (Index i = 0; i < count; ++i) {
+      for (Index j = 0; j < d_; ++j) delta[j] = x[j] - Z(begin + i, j);
+      Eigen::Map<Matrix<double>> K(pairs.value.data() + i * p_ * p_, p_, p_);
+      mixture_->negative_hessian(delta.data(), K.data());
+      if (curl_) continue;
+      const double trace = K.trace();
+      K = -K;
+      K.diagonal().array() += trace;
+    }
+  }
+  bool has_blocks() const { return spectrum_ != nullptr || mixture_ != nullptr; }
+
   const Term& term_;
   Index d_, p_;
   Vector<double> inverse_, inverse_square_;
   bool stationary_ = true, differential_ = false, curl_ = false;
-  const Spectrum* spectrum_ = nullptr;  // of the term, whose scalar kernel is then not used
+  const Spectrum* spectrum_ = nullptr;        // of the term, whose scalar kernel is then not used
+  const SpectralMixture* mixture_ = nullptr;  // of a differential term
   Matrix<double> A_;
 };
 
@@ -186,14 +206,14 @@ void for_runs(const Matrix<double>& X, const Matrix<double>& Z, const std::vecto
     for (const TermEvaluator& term : terms) {
       for (Index begin = 0; begin < limit(last - 1); begin += run_length) {
         const Index most = std::min(run_length, limit(last - 1) - begin);
-        if (!term.stationary()) {
+        if (!term.row_by_row()) {
           values.resize(static_cast<std::size_t>(rows_per_task * most));
           term.values(X.row(first).data(), last - first, Z, begin, most, values.data());
         }
         for (Index i = first; i < last; ++i) {
           const Index count = std::min(run_length, limit(i) - begin);
           if (count <= 0) continue;
-          if (term.stationary()) {
+          if (term.row_by_row()) {
             term.run(X.row(i).data(), Z, begin, count, pairs);
           } else {
             const double* const row = values.data() + (i - first) * most;
@@ -263,7 +283,7 @@ Vector<double> OperatorMap<T>::diagonal() const {
     const TermEvaluator evaluator(term, dim_in(), p);
     const Vector<double> values = kernel_diagonal<double>(term.scalar, points_);
     PairRun pairs{{1.0}, {}, {}};
-    if (evaluator.stationary()) evaluator.run(points_.row(0).data(), points_, 0, 1, pairs);
+    if (evaluator.row_by_row()) evaluator.run(points_.row(0).data(), points_, 0, 1, pairs);
     Matrix<double> block = Matrix<double>::Zero(p, p);  // for k(x, x) = 1
     evaluator.add_block(points_.row(0).data(), points_.row(0).data(), pairs, 0, block.data());
     out += values * block.diagonal().transpose();

@@ -30,7 +30,7 @@ K with_parameters(const K& k, const KernelParameters&) {
 }
 
 template <class K>
-constexpr bool has_a_name = !std::same_as<K, Callable>;
+constexpr bool has_a_name = !std::same_as<K, Callable> && !std::same_as<K, SpectralMixture>;
 
 template <class K>
 K plain_kernel(const std::optional<LengthScale>& width) {
@@ -92,8 +92,22 @@ bool is_stationary(const ScalarKernel& kernel) {
   return std::visit([]<class K>(const K&) { return Stationary<K>; }, kernel);
 }
 
+bool has_spectral_measure(const ScalarKernel& kernel) {
+  return is_stationary(kernel) || std::holds_alternative<SpectralMixture>(kernel);
+}
+
+double own_weight(const ScalarKernel& kernel) {
+  const auto* mixture = std::get_if<SpectralMixture>(&kernel);
+  return mixture ? mixture->total() : 1;
+}
+
 void require_stationary(const ScalarKernel& kernel) {
-  if (is_stationary(kernel)) return;
+  require_spectral_measure(kernel);
+  require(is_stationary(kernel), "the {} kernel has no length scale", kernel_name(kernel));
+}
+
+void require_spectral_measure(const ScalarKernel& kernel) {
+  if (has_spectral_measure(kernel)) return;
   fail("the {} kernel is not a function of x - z, so it has no spectral measure; use approximation='exact' or a sketch",
        kernel_name(kernel));
 }
@@ -108,9 +122,14 @@ std::vector<double> length_scale_values(const ScalarKernel& kernel) {
 
 void check_dimension(const ScalarKernel& kernel, Index d) {
   if (is_stationary(kernel)) length_scale(kernel).check_dimension(kernel_name(kernel), d);
+  if (const auto* mixture = std::get_if<SpectralMixture>(&kernel)) {
+    require(mixture->dim_in() == d, "SpectralMixture: means and scales are for inputs of {} columns, found {}",
+            mixture->dim_in(), d);
+  }
 }
 
 const char* roughness(const ScalarKernel& kernel) {
+  if (std::holds_alternative<SpectralMixture>(kernel)) return nullptr;
   return is_stationary(kernel) ? visit_stationary([](const auto& k) { return k.roughness(); }, kernel)
                                : "the kernel is not a function of x - z";
 }

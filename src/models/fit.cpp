@@ -1,5 +1,6 @@
 // models/fit.cpp -- walks the path of a fit and makes the machine.
 #include "fit_path.hpp"
+#include "learn_from_rows.hpp"
 #include "repeated_targets.hpp"
 
 #include <carmina/core/error.hpp>
@@ -77,6 +78,23 @@ KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& opt
     return machine;
   }
   std::visit([&](const auto& loss) { loss.check(rows.dim_out()); }, options.loss);
+  if (options.by_evidence) {
+    SolveReport learning;
+    FitOptions learnt = options;
+    const LearntKernel found = learn_from_rows(rows, options, learning);
+    learnt.by_evidence = false;
+    learnt.kernel = found.kernel;
+    learnt.alpha = found.alpha;
+    KernelMachine<T> machine = FitPath<T>(rows, learnt).run();
+    FitRecord& record = machine.record_;
+    record.evidence = found.evidence;
+    record.report.seconds.insert(record.report.seconds.begin(), learning.seconds.begin(), learning.seconds.end());
+    if (!found.converged) {
+      record.report.message += fmt::format("{}the evidence was still rising after {} steps",
+                                           record.report.message.empty() ? "" : "; ", found.iterations);
+    }
+    return machine;
+  }
   return FitPath<T>(rows, options).run();
 }
 template KernelMachine<float> KernelMachine<float>::fit(RowSource<float>&, const FitOptions&);

@@ -50,6 +50,10 @@ void FitOptions::check() const {
             "non_crossing is for the pinball loss with levels in ascending order");
   }
   require(alpha >= 0 && std::isfinite(alpha), "alpha must be finite and not negative, found {}", alpha);
+  require(!by_evidence || (squared && !sketched && approximation == "fourier"),
+          "alpha 'evidence' is for Fourier features and the squared loss; found approximation '{}' and loss '{}'",
+          sketched ? sketch_name(*chosen_sketch()) : approximation, loss_name(loss));
+  require(evidence_rows >= 1, "evidence_rows must be at least 1, found {}", evidence_rows);
   if (!sketched && approximation == "fourier") frequency_count(n_components);
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);
   require(tol > 0 && std::isfinite(tol), "tol must be positive, found {}", tol);

@@ -13,7 +13,19 @@ using Json = nlohmann::json;
 template <Real T>
 constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "float64";
 
-// A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i".
+// A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i", a mixture's arrays are
+// "mixture_weights.i", "mixture_means.i" and "mixture_scales.i".
+void put_mixture(ModelFile& file, std::size_t i, const Mixture& mixture) {
+  file.put<double>(fmt::format("mixture_weights.{}", i), Matrix<double>(mixture.weights));
+  file.put<double>(fmt::format("mixture_means.{}", i), mixture.means);
+  file.put<double>(fmt::format("mixture_scales.{}", i), mixture.scales);
+}
+
+SpectralMixture get_mixture(const ModelFile& file, std::size_t i, const std::string& family) {
+  const auto array = [&](const char* what) { return file.get<double>(fmt::format("mixture_{}.{}", what, i)); };
+  return SpectralMixture(array("weights").reshaped<Eigen::RowMajor>(), array("means"), array("scales"), family);
+}
+
 Json to_json(const Kernel& kernel, ModelFile& file) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
@@ -25,6 +37,10 @@ Json to_json(const Kernel& kernel, ModelFile& file) {
                  {"length_scale", length_scale_values(term.scalar)},
                  {"parameters", kernel_parameters(term.scalar)},
                  {"coupling", "none"}};
+    if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) {
+      json["family"] = family_name(mixture->mixture().family);
+      put_mixture(file, terms.size(), mixture->mixture());
+    }
     if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
       json["coupling"] = *kind == Differential::curl_free ? "curl-free" : "divergence-free";
       if (term.bounded) json["bounded"] = true;
@@ -42,17 +58,20 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
   for (const Json& term : json) {
     const auto coupling = term.at("coupling").get<std::string>();
     const auto widths = term.at("length_scale").get<std::vector<double>>();
-    ScalarKernel scalar = make_scalar_kernel(term.at("name").get<std::string>(),
-                                             widths.empty() ? std::nullopt : std::optional<LengthScale>(widths),
-                                             term.at("parameters").get<KernelParameters>());
+    const auto name = term.at("name").get<std::string>();
+    ScalarKernel scalar =
+        name == SpectralMixture::name
+            ? ScalarKernel(get_mixture(file, terms.size(), term.at("family").get<std::string>()))
+            : make_scalar_kernel(name, widths.empty() ? std::nullopt : std::optional<LengthScale>(widths),
+                                 term.at("parameters").get<KernelParameters>());
     require(is_stationary(scalar) != widths.empty(), "the {} kernel has {} length scales", kernel_name(scalar),
             widths.size());
     const auto weight = term.at("weight").get<double>();
     if (coupling == "none") {
       terms.push_back({weight, std::move(scalar), Uncoupled{}});
     } else if (coupling == "matrix") {
-      const auto name = fmt::format("output_matrix.{}", terms.size());
-      terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(name))});
+      const auto matrix = fmt::format("output_matrix.{}", terms.size());
+      terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(matrix))});
     } else {
       require(coupling == "curl-free" || coupling == "divergence-free", "unknown coupling '{}'", coupling);
       terms.push_back({weight, std::move(scalar),
@@ -74,6 +93,7 @@ Json to_json(const FitRecord& record) {
           {"joint_quantiles", record.joint_quantiles},
           {"non_crossing", record.non_crossing},
           {"alpha", record.alpha},
+          {"evidence", record.evidence ? Json(*record.evidence) : Json()},
           {"fit_intercept", record.fit_intercept},
           {"scale_inputs", record.scale_inputs},
           {"fill_missing", record.fill_missing},
@@ -105,6 +125,9 @@ FitRecord record_from(const Json& json) {
   record.joint_quantiles = json.value("joint_quantiles", false);
   record.non_crossing = json.value("non_crossing", false);
   json.at("alpha").get_to(record.alpha);
+  if (const auto found = json.find("evidence"); found != json.end() && found->is_number()) {
+    record.evidence = found->get<double>();
+  }
   json.at("fit_intercept").get_to(record.fit_intercept);
   json.at("scale_inputs").get_to(record.scale_inputs);
   json.at("fill_missing").get_to(record.fill_missing);

@@ -28,9 +28,7 @@ struct SecondPass {
 
   SecondPass(Index M, Index d, Index p) : squares(p), cross(2 * M, p), frequency(M, d) { clear(); }
   void clear() { squares.setZero(), cross.setZero(), frequency.setZero(); }
-  void add(const SecondPass& other) {
-    squares += other.squares, cross += other.cross, frequency += other.frequency;
-  }
+  void add(const SecondPass& other) { squares += other.squares, cross += other.cross, frequency += other.frequency; }
 };
 
 // R = Y - F Theta; U = sum_a w alpha_a theta_aᵀ - w F S; dL/dw_j = sum_i x_i (U^s F^c - U^c F^s)_ij.
@@ -89,7 +87,8 @@ class ResidualPass {
       if (weights) {
         for (Index i = 0; i < rows; ++i) U.row(i) *= weights[first + i];
       }
-      backend::gemm<T>(Transpose::no, Transpose::no, rows, m, p, T(1), R.data(), p, scaled_.data(), m, T(1), U.data(), m);
+      backend::gemm<T>(Transpose::no, Transpose::no, rows, m, p, T(1), R.data(), p, scaled_.data(), m, T(1), U.data(),
+                       m);
       V.topRows(rows) = U.topRows(rows).rightCols(M).cwiseProduct(F.topRows(rows).leftCols(M)) -
                         U.topRows(rows).leftCols(M).cwiseProduct(F.topRows(rows).rightCols(M));
       part.frequency += (V.topRows(rows).transpose() * X.middleRows(first, rows)).template cast<double>();
@@ -101,13 +100,25 @@ class ResidualPass {
   bool with_gradient_;
 };
 
+// A = I + something positive semi-definite has a factor, unless rounding of that is larger than I.
+bool factor_with_jitter(Matrix<double>& A) {
+  const Matrix<double> whole = A;
+  const double mean = A.trace() / static_cast<double>(A.rows());
+  for (double jitter = 0; jitter <= 1e-10; jitter = jitter > 0 ? 10 * jitter : 1e-15) {
+    A = whole;
+    A.diagonal().array() += jitter * mean;
+    if (backend::cholesky(A.rows(), A.data(), A.outerStride())) return true;
+  }
+  return false;
+}
+
 void mirror(Matrix<double>& A) { A.triangularView<Eigen::StrictlyUpper>() = A.transpose(); }
 
 }  // namespace
 
 WeightedFrequencies WeightedFrequencies::zeros() const {
   return {Matrix<double>::Zero(W.rows(), W.cols()), Matrix<double>::Zero(real.rows(), real.cols()),
-          Matrix<double>::Zero(imaginary.rows(), imaginary.cols()), Vector<double>::Zero(noise.size())};
+          Matrix<double>::Zero(imaginary.rows(), imaginary.cols()), Vector<double>::Zero(noise.size()), separate};
 }
 
 template <Real T>
@@ -174,13 +185,14 @@ double FourierEvidence<T>::operator()(const WeightedFrequencies& at, WeightedFre
              r = static_cast<double>(at.dim_coef());
   const bool weighted = groups_.front().weights.size() > 0;
   const double features = 3 * n * m * m + 3 * r * r * r, targets = 3 * n * n * r + 2 * n * n * n;
-  return !weighted && n < 2 * r && targets < features ? by_targets(at, gradient, execution)
-                                                      : by_features(at, gradient, execution);
+  return !weighted && !at.separate && n < 2 * r && targets < features ? by_targets(at, gradient, execution)
+                                                                      : by_features(at, gradient, execution);
 }
 
 template <Real T>
 FourierPosterior FourierEvidence<T>::posterior(const WeightedFrequencies& at, const Execution& execution) const {
   FourierPosterior result;
+  require(!at.separate, "evidence: separate outputs have no common posterior");
   by_features(at, nullptr, execution, &result);
   require(std::isfinite(result.evidence), "evidence: the parameters are out of range");
   return result;
@@ -197,9 +209,18 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
   const FrequencyFactors factors(at, std::sqrt(static_cast<double>(at.size())));
   const Index m = map.n_features(), r = factors.columns();
 
+  // One system for all outputs, or one for each.
+  struct System {
+    Matrix<double> A;  // then its factor L
+    Vector<double> beta;
+    Matrix<double> inverse;
+  };
+  std::vector<System> systems(static_cast<std::size_t>(at.separate ? dim_out_ : 1));
+  const auto system_of = [&](Index a) -> System& { return systems[static_cast<std::size_t>(at.separate ? a : 0)]; };
+  for (System& system : systems) system.A.setIdentity(r, r), system.beta.setZero(r);
+
   // First pass: H = FᵀF and FᵀY of each group; A and the right-hand side.
   std::vector<Matrix<double>> HE(static_cast<std::size_t>(dim_out_));  // H E_a
-  Matrix<double> A = Matrix<double>::Identity(r, r), right = Matrix<double>::Zero(1, r);
   for (const Group& group : groups_) {
     const auto p = static_cast<Index>(group.outputs.size());
     Moments moments(m, Vector<double>::Zero(p));
@@ -212,23 +233,29 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
       const Index a = group.outputs[static_cast<std::size_t>(k)];
       Matrix<double>& half = HE[static_cast<std::size_t>(a)];
       half = factors.expand(H, a);
-      A += factors.expand(half.transpose(), a) / at.noise[a];
-      right += factors.expand(moments.cross().row(k), a) / at.noise[a];
+      System& system = system_of(a);
+      system.A += factors.expand(half.transpose(), a) / at.noise[a];
+      system.beta += factors.expand(moments.cross().row(k), a).row(0).transpose() / at.noise[a];
     }
   }
-  BlasThreads blas(r < 512 ? 1 : execution.thread_count());
-  if (!A.allFinite() || !backend::cholesky(r, A.data(), A.outerStride())) return nowhere;
-  Vector<double> beta = right.row(0).transpose();
-  backend::cholesky_solve(r, 1, A.data(), A.outerStride(), beta.data(), 1);
-  Matrix<double> Theta(m, dim_out_), inverse;  // Theta: column a is E_a beta
-  for (Index a = 0; a < dim_out_; ++a) Theta.col(a) = factors.contract(beta.transpose(), a).row(0).transpose();
-  if (gradient) {
-    *gradient = at.zeros();
-    inverse.setIdentity(r, r);
-    backend::cholesky_solve(r, r, A.data(), A.outerStride(), inverse.data(), r);
+  BlasThreads blas(r < 1024 ? 1 : execution.thread_count());
+  double value = 0;
+  for (System& system : systems) {
+    Matrix<double>& A = system.A;
+    if (!A.allFinite() || !factor_with_jitter(A)) return nowhere;
+    backend::cholesky_solve(r, 1, A.data(), A.outerStride(), system.beta.data(), 1);
+    value -= system.beta.squaredNorm() / 2 + A.diagonal().array().log().sum();
+    if (!gradient) continue;
+    system.inverse = A;
+    backend::cholesky_inverse(r, system.inverse.data(), r);
+    mirror(system.inverse);
   }
+  Matrix<double> Theta(m, dim_out_);  // column a is E_a beta
+  for (Index a = 0; a < dim_out_; ++a) {
+    Theta.col(a) = factors.contract(system_of(a).beta.transpose(), a).row(0).transpose();
+  }
+  if (gradient) *gradient = at.zeros();
 
-  double value = -beta.squaredNorm() / 2 - A.diagonal().array().log().sum();
   for (const Group& group : groups_) {
     const auto p = static_cast<Index>(group.outputs.size());
     const auto chosen = [&](const auto& whole) { return whole(Eigen::all, group.outputs).eval(); };
@@ -239,7 +266,7 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
       S.setZero(m, m);
       for (const Index a : group.outputs) {
         // E_a A^-1 E_aᵀ
-        S += factors.contract(Matrix<double>(factors.contract(inverse, a).transpose()), a) / at.noise[a];
+        S += factors.contract(Matrix<double>(factors.contract(system_of(a).inverse, a).transpose()), a) / at.noise[a];
       }
     }
     SecondPass sums(map.units(), dim_in_, p);
@@ -250,7 +277,8 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
       value -= sums.squares[k] / (2 * v) + group.total_weight / 2 * std::log(2 * std::numbers::pi * v);
       if (!gradient) continue;
       const Index a = group.outputs[static_cast<std::size_t>(k)];
-      const Matrix<double>& half = HE[static_cast<std::size_t>(a)];
+      const Matrix<double>&half = HE[static_cast<std::size_t>(a)], &inverse = system_of(a).inverse;
+      const Vector<double>& beta = system_of(a).beta;
       // dL/dE_a = Fᵀ alpha_a betaᵀ - H E_a A^-1 / v, and tr(A^-1 E_aᵀ H E_a) along the way.
       factors.add_gradient(
           a,
@@ -265,8 +293,8 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
   }
   if (posterior) {
     posterior->evidence = value;
-    posterior->beta = std::move(beta);
-    posterior->L = std::move(A);
+    posterior->beta = std::move(systems.front().beta);
+    posterior->L = std::move(systems.front().A);
   }
   return std::isfinite(value) ? value : nowhere;
 }

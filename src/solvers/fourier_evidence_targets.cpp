@@ -43,7 +43,7 @@ double FourierEvidence<T>::by_targets(const WeightedFrequencies& at, WeightedFre
       noise.segment(first, n).setConstant(at.noise[a]);
     }
   }
-  BlasThreads blas(N < 512 ? 1 : execution.thread_count());
+  BlasThreads blas(N < 1024 ? 1 : execution.thread_count());
   Matrix<double> C(N, N);
   backend::gemm<double>(Transpose::no, Transpose::yes, N, N, r, 1, Psi.data(), r, Psi.data(), r, 0, C.data(), N);
   C.diagonal() += noise;
@@ -69,8 +69,7 @@ double FourierEvidence<T>::by_targets(const WeightedFrequencies& at, WeightedFre
       const Matrix<double> part = G.middleRows(first, n), U = factors.contract(part, a);
       const Matrix<double> V = U.rightCols(M).cwiseProduct(F.leftCols(M)) - U.leftCols(M).cwiseProduct(F.rightCols(M));
       gradient->W += V.transpose() * group.X.template cast<double>();
-      factors.add_gradient(
-          a, [&](Index row, Index column) { return F.col(row).dot(part.col(column)); }, *gradient);
+      factors.add_gradient(a, [&](Index row, Index column) { return F.col(row).dot(part.col(column)); }, *gradient);
       gradient->noise[a] += weight.diagonal().segment(first, n).sum() / 2;
       first += n;
     }

@@ -1,4 +1,5 @@
-// solvers/fourier_posterior.cpp -- predictions, their covariance and draws of whole functions, from the posterior of beta.
+// solvers/fourier_posterior.cpp -- predictions, their covariance and draws of whole functions, from the posterior of
+// beta.
 #include "frequency_factors.hpp"
 
 #include <carmina/backends/blas.hpp>
@@ -88,10 +89,10 @@ std::vector<Matrix<double>> sample_fourier(const WeightedFrequencies& at, const 
   return out;
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                                       \
-  template void predict_fourier(const WeightedFrequencies&, const FourierPosterior&, ConstView<T>, Matrix<double>&,  \
-                                Matrix<double>*, const Execution&);                                                  \
-  template std::vector<Matrix<double>> sample_fourier(const WeightedFrequencies&, const FourierPosterior&,           \
+#define CARMINA_INSTANTIATE(T)                                                                                      \
+  template void predict_fourier(const WeightedFrequencies&, const FourierPosterior&, ConstView<T>, Matrix<double>&, \
+                                Matrix<double>*, const Execution&);                                                 \
+  template std::vector<Matrix<double>> sample_fourier(const WeightedFrequencies&, const FourierPosterior&,          \
                                                       ConstView<T>, Index, std::uint64_t, const Execution&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)

@@ -7,16 +7,13 @@
 #include <limits>
 #include <numbers>
 
+#include "net.hpp"
 #include "terms.hpp"
 
 namespace carmina::theory {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-void check_epsilon(double epsilon) {
-  require(epsilon > 0 && std::isfinite(epsilon), "theory: epsilon must be positive and finite, found {}", epsilon);
-}
 
 // sigma_p^2 = E[|w|^2 |A(w)|^2]. Constant A: |A|^2 E|w|^2, and E w_j^2 = -g'(0) / l_j^2 since k = g(|delta|^2 / 2).
 // Gaussian differential ones: E|w|^6 = tr(S)^3 + 6 tr(S) tr(S^2) + 8 tr(S^3), d(d+2)(d+4) / sigma^6 for one length
@@ -31,6 +28,9 @@ double term_slope(const Term& term, Index dim_in) {
     return term.weight * std::sqrt(std::pow(S.sum(), 3) + 6 * S.sum() * S.square().sum() + 8 * S.cube().sum());
   }
   if (roughness(term.scalar) != nullptr) return infinity;
+  if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) {
+    return constant_norm(term) * std::sqrt(mixture->mean_square_frequency());
+  }
   const LengthScale& width = length_scale(term.scalar);
   const double curvature = -visit_stationary([](const auto& k) { return k.slopes(0).first; }, term.scalar);
   double sum = 0;
@@ -57,6 +57,10 @@ TheoremConstants constants_with(const Term& term, Index dim_in, Index dim_out, d
 }
 
 void require_light_tails(const Term& term, const char* what) {
+  require(!is_differential(term) || !std::holds_alternative<SpectralMixture>(term.scalar),
+          "{}: of curl-free and divergence-free kernels over a spectral mixture no bound is known here; "
+          "approximation_report measures them",
+          what);
   require(
       !is_differential(term) || std::holds_alternative<Gaussian>(term.scalar),
       "{}: |A(w)| of a {} kernel over '{}' has heavy tails (its psi_1 norm is infinite), so the theorem does not apply",
@@ -83,20 +87,6 @@ double log_sub_exponential(const TheoremConstants& c, double epsilon, double D) 
 // log of 2p exp(-D eps^2 / (2b + 2 U eps / 3)), ||cos A - K_0|| <= U: [Brault2016, Theorem B.1], which prints p for 2p.
 double log_bounded(const TheoremConstants& c, double U, double epsilon, double D) {
   return std::log(2 * static_cast<double>(c.dim_out)) - D * epsilon * epsilon / (2 * c.variance + 2 * U * epsilon / 3);
-}
-
-// [Brault2016, B.1 and B.5.1]: with balls of radius r around at most (4l/r)^d differences,
-//   P <= (4l/r)^d P(one centre >= eps/2) + r^2 4 E[L^2] / eps^2,
-// least at r^(d+2) = (d/2) k1 / k2 for k1 = (4l)^d P(one centre), k2 = 4 E[L^2] / eps^2: C'_d k1^(2/(d+2))
-// k2^(d/(d+2)). This is the theorem's C_d (sigma_p l / eps)^(2d/(d+2)) exp(...). Differs from print: it holds for r <=
-// 4l only, since a net has at least one ball; beyond, r = 4l. (Else the bound would vanish with l, though F(0) is not
-// 0.)
-double net_bound(double log_centre, double slope, double diameter, double epsilon, Index dim_in) {
-  const double d = static_cast<double>(dim_in), log_k1 = d * std::log(4 * diameter) + log_centre;
-  const double log_k2 = 2 * std::log(2 * slope / epsilon);
-  const double log_r = (std::log(d / 2) + log_k1 - log_k2) / (d + 2);
-  if (log_r > std::log(4 * diameter)) return std::exp(log_centre) + std::exp(log_k2 + 2 * std::log(4 * diameter));
-  return (std::pow(d / 2, -d / (d + 2)) + std::pow(d / 2, 2 / (d + 2))) * std::exp((2 * log_k1 + d * log_k2) / (d + 2));
 }
 
 // Sum over terms of bound(term, epsilon / terms).

@@ -10,7 +10,7 @@ namespace carmina::theory {
 Index outputs_of(const Kernel& kernel, Index dim_in) {
   require(dim_in > 0, "theory: inputs need at least one column, found {}", dim_in);
   const Index p = kernel.n_outputs(dim_in).value_or(1);
-  for (const Term& term : kernel.terms()) require_stationary(term.scalar);
+  for (const Term& term : kernel.terms()) require_spectral_measure(term.scalar);
   kernel.check_dimensions(dim_in, p);
   return p;
 }
@@ -58,6 +58,12 @@ bool takes_squares(const ScalarKernel& kernel) {
 }  // namespace
 
 double scalar_value(const ScalarKernel& kernel, const Vector<double>& delta) {
+  if (const auto* mixture = std::get_if<SpectralMixture>(&kernel)) {
+    const Vector<double> zero = Vector<double>::Zero(delta.size());
+    double value = 0;
+    mixture->values(delta.data(), 1, zero.data(), 1, delta.size(), &value, 1);
+    return value;
+  }
   const LengthScale& width = length_scale(kernel);
   const bool squared = takes_squares(kernel);
   double distance = 0;

@@ -97,7 +97,10 @@ Matrix<double> term_variance(const Term& term, const Vector<double>& delta, Inde
 double term_supremum(const Term& term, Index dim_in, double diameter) {
   check_diameter(diameter);
   if (!is_differential(term)) {
-    const double norm = constant_norm(term), end = scaled_distance(term.scalar, dim_in, diameter);
+    const double norm = constant_norm(term);
+    // A mixture is a function of no distance; (1 + k(2 delta) - 2 k(delta)^2) / 2 is at most 1.
+    if (std::holds_alternative<SpectralMixture>(term.scalar)) return norm * norm;
+    const double end = scaled_distance(term.scalar, dim_in, diameter);
     return norm * norm *
            maximum(
                [&](double r) {

@@ -120,13 +120,23 @@ TEST_F(TuneProgram, WarnsOfABestValueAtTheEndOfItsList) {
   EXPECT_EQ(outcome.err, "carmina: warning: the best alpha, 0.1, is the smallest tried\n");
 }
 
+TEST_F(TuneProgram, LearnsByEvidence) {
+  const std::string said = run_well(words({"--by", "evidence"}));
+  EXPECT_THAT(said, HasSubstr("learnt by evidence: alpha, the variance of the noise, "));
+  EXPECT_THAT(run_well({"info", model_, "--json"}), HasSubstr("\"evidence\": -"));
+  const std::string json = run_well(words({"--by", "evidence", "--json"}));
+  EXPECT_THAT(json, HasSubstr("\"by\": \"evidence\""));
+}
+
 TEST_F(TuneProgram, RefusesInOneLineAndWritesNothing) {
   const auto says = [&](const Words& more, int status = 1) {
     const std::string line = run_badly(words(more), status);
     EXPECT_FALSE(std::filesystem::exists(model_));
     return line;
   };
-  EXPECT_THAT(says({"--by", "evidence"}), HasSubstr("--by evidence: there is no tuning by evidence yet; there is cv"));
+  EXPECT_THAT(says({"--by", "evidence", "--alphas", "1"}), HasSubstr("lists of values to try are for --by cv"));
+  EXPECT_THAT(says({"--by", "evidence", "--approximation", "exact"}),
+              HasSubstr("alpha 'evidence' is for Fourier features"));
   EXPECT_THAT(says({"--by", "luck"}), HasSubstr("--by: 'luck' is not known here"));
   EXPECT_THAT(says({"--alphas", "1,-2"}), HasSubstr("alphas must be positive and finite, found -2"));
   EXPECT_THAT(says({"--folds", "1"}), HasSubstr("the number of folds must be from 2 to the 150 rows, found 1"));

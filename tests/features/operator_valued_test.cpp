@@ -22,6 +22,11 @@ Matrix<double> block(const Kernel& kernel, const Matrix<double>& x, const Matrix
   return out;
 }
 
+SpectralMixture some_mixture(Index d, const char* family) {
+  return SpectralMixture(Vector<double>{{0.4, 1.1}}, 0.15 * random_matrix(2, d, 41),
+                         0.08 + 0.05 * random_matrix(2, d, 42).array().abs(), family);
+}
+
 std::vector<ScalarKernel> smooth_kernels(const LengthScale& width) {
   return {Gaussian(width), Matern(width, 2.5), Matern(width, 3.2), Cauchy(width), RationalQuadratic(width, 1.7)};
 }
@@ -32,7 +37,10 @@ TEST(DifferentialKernels, EqualFiniteDifferencesOfTheScalarKernel) {
     for (const bool isotropic : {true, false}) {
       std::vector<double> widths(static_cast<std::size_t>(d));
       for (Index j = 0; j < d; ++j) widths[static_cast<std::size_t>(j)] = 0.8 + 0.3 * static_cast<double>(j);
-      for (const ScalarKernel& scalar : smooth_kernels(isotropic ? LengthScale(1.1) : LengthScale(widths))) {
+      std::vector<ScalarKernel> kernels = smooth_kernels(isotropic ? LengthScale(1.1) : LengthScale(widths));
+      kernels.emplace_back(some_mixture(d, isotropic ? "gaussian" : "laplace"));
+      for (const ScalarKernel& scalar : kernels) {
+        const double own = own_weight(scalar);
         const Matrix<double> z = random_matrix(1, d, 1), x = z + 0.7 * random_matrix(1, d, 2);
         constexpr double h = 1e-4;
         Matrix<double> hessian(d, d);
@@ -49,8 +57,8 @@ TEST(DifferentialKernels, EqualFiniteDifferencesOfTheScalarKernel) {
           }
         }
         const Matrix<double> I = Matrix<double>::Identity(d, d);
-        EXPECT_LT(max_difference(block(CurlFree(scalar), x, z, d), -hessian), 1e-6) << kernel_name(scalar);
-        EXPECT_LT(max_difference(block(DivergenceFree(scalar), x, z, d), hessian - hessian.trace() * I), 1e-6);
+        EXPECT_LT(max_difference(block(CurlFree(scalar), x, z, d), -own * hessian), 1e-6) << kernel_name(scalar);
+        EXPECT_LT(max_difference(block(DivergenceFree(scalar), x, z, d), own * (hessian - hessian.trace() * I)), 1e-6);
       }
     }
   }
@@ -61,6 +69,8 @@ std::vector<Kernel> all_kernels(Index d) {
           DivergenceFree(Gaussian(0.9)),
           DivergenceFree(Matern(LengthScale(1.0), 2.5)),
           Decomposable(Gaussian(1.0), random_psd(d, 1, 3)),
+          CurlFree(some_mixture(d, "gaussian")),
+          DivergenceFree(some_mixture(d, "laplace")) + Decomposable(some_mixture(d, "gaussian"), random_psd(d, d, 5)),
           0.4 * CurlFree(Gaussian(1.0)) + 0.6 * DivergenceFree(Gaussian(1.3)),
           Kernel(Gaussian(1.0)) + CurlFree(Cauchy(1.0)) + 2.0 * Decomposable(Laplacian(2.0), random_psd(d, d, 4))};
 }

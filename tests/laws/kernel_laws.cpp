@@ -1,5 +1,6 @@
-// tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy, and what stationary ones must beside; a new
-// kernel joins by one line in AllKernels, a stationary one also in StationaryKernels.
+// tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy, and what those with a spectral measure and
+// stationary ones must beside; a new kernel joins by one line in AllKernels, one with a measure also in
+// MeasuredKernels, a stationary one also in StationaryKernels.
 #include <gtest/gtest.h>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
@@ -16,22 +17,27 @@ namespace {
 using testing::max_difference;
 using testing::random_matrix;
 
-// A kernel of each type, and rows that it is for.
+// A kernel of each type for d inputs, and rows that it is for.
 template <class K>
-K some_kernel() {
+K some_kernel(Index) {
   return K(0.8);
 }
 template <>
-Polynomial some_kernel() {
+Polynomial some_kernel(Index) {
   return Polynomial(4, 0.3, 0.7);
 }
 template <>
-Sobolev1 some_kernel() {
+Sobolev1 some_kernel(Index) {
   return {};
+}
+template <>
+SpectralMixture some_kernel(Index d) {
+  return SpectralMixture(Vector<double>{{2.0, 0.3, 0.7}}, 0.3 * random_matrix(3, d, 31),
+                         0.05 + 0.1 * random_matrix(3, d, 32).array().abs(), "laplace");
 }
 // 1 + <x, z>^2, in loops.
 template <>
-Callable some_kernel() {
+Callable some_kernel(Index) {
   return Callable([](ConstView<double> X, ConstView<double> Z, View<double> out) {
     for (Index i = 0; i < X.rows(); ++i) {
       for (Index j = 0; j < Z.rows(); ++j) out(i, j) = 1 + std::pow(X.row(i).dot(Z.row(j)), 2);
@@ -46,25 +52,25 @@ Matrix<T> some_rows(Index n, Index d, std::uint64_t seed) {
 
 template <class K>
 class KernelLaws : public ::testing::Test {};
-using AllKernels =
-    ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1, Callable>;
+using AllKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1,
+                                    Callable, SpectralMixture>;
 TYPED_TEST_SUITE(KernelLaws, AllKernels);
 
 TYPED_TEST(KernelLaws, IsSymmetricAndPositive) {
   for (const Index d : {1, 2, 7}) {
     const Matrix<double> X = some_rows<TypeParam>(40, d, static_cast<std::uint64_t>(d));
-    const Matrix<double> K = kernel_matrix<double>(some_kernel<TypeParam>(), X, X);
+    const Matrix<double> K = kernel_matrix<double>(some_kernel<TypeParam>(d), X, X);
     const double scale = K.cwiseAbs().maxCoeff();
     EXPECT_LT(max_difference(K, K.transpose()), 1e-14 * scale);
     EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(K).eigenvalues().minCoeff(), -1e-12 * scale);
-    EXPECT_LT((kernel_diagonal<double>(some_kernel<TypeParam>(), X) - K.diagonal()).cwiseAbs().maxCoeff(),
+    EXPECT_LT((kernel_diagonal<double>(some_kernel<TypeParam>(d), X) - K.diagonal()).cwiseAbs().maxCoeff(),
               1e-13 * scale);
   }
 }
 
 // A value depends on its two rows alone: neither on the tiles that it was made in, nor on the threads.
 TYPED_TEST(KernelLaws, BlocksAreThoseOfTheWhole) {
-  const ScalarKernel kernel = some_kernel<TypeParam>();
+  const ScalarKernel kernel = some_kernel<TypeParam>(3);
   const Matrix<double> X = some_rows<TypeParam>(600, 3, 15), Z = some_rows<TypeParam>(300, 3, 16);
   const Matrix<double> K = kernel_matrix<double>(kernel, X, Z, Execution{.threads = 1});
   EXPECT_EQ(K, kernel_matrix<double>(kernel, X, Z, Execution{.threads = 3}));
@@ -78,13 +84,14 @@ TYPED_TEST(KernelLaws, BlocksAreThoseOfTheWhole) {
 
 // The blocks of an operator-valued kernel are k(x, z) A, over more rows and anchors than one task and one run have.
 TYPED_TEST(KernelLaws, OperatorBlocksAreTheValuesTimesA) {
-  const ScalarKernel kernel = some_kernel<TypeParam>();
+  const ScalarKernel kernel = some_kernel<TypeParam>(2);
   const Matrix<double> X = some_rows<TypeParam>(35, 2, 17), Z = some_rows<TypeParam>(300, 2, 18);
   Matrix<double> A(2, 2);
   A << 2, 0.5, 0.5, 1;
   // Together with an uncoupled term, so that no shorter way is taken.
   const Kernel sum = 0.3 * Decomposable(kernel, A) + Kernel(Term{1, kernel, Uncoupled{}});
-  const Matrix<double> M = 0.3 * A + Matrix<double>::Identity(2, 2), K = kernel_matrix<double>(kernel, X, Z);
+  const Matrix<double> M = 0.3 * own_weight(kernel) * A + Matrix<double>::Identity(2, 2),
+                       K = kernel_matrix<double>(kernel, X, Z);
   const OperatorMap<double> map(sum, Z, 2);
   Matrix<double> blocks(35 * 300, 4);
   map.blocks(X, blocks.data(), Execution{});
@@ -109,46 +116,31 @@ TYPED_TEST(KernelLaws, OperatorBlocksAreTheValuesTimesA) {
 }
 
 template <class K>
-class StationaryLaws : public ::testing::Test {};
-using StationaryKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic>;
-TYPED_TEST_SUITE(StationaryLaws, StationaryKernels);
+class MeasureLaws : public ::testing::Test {};
+using MeasuredKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, SpectralMixture>;
+TYPED_TEST_SUITE(MeasureLaws, MeasuredKernels);
 
-TYPED_TEST(StationaryLaws, IsOneAtZero) {
-  static_assert(Stationary<TypeParam> && !Pairwise<TypeParam>);
+TYPED_TEST(MeasureLaws, IsOneAtZero) {
   for (const Index d : {1, 2, 7}) {
+    EXPECT_TRUE(has_spectral_measure(some_kernel<TypeParam>(d)));
     const Matrix<double> X = random_matrix(40, d, static_cast<std::uint64_t>(d));
-    const Matrix<double> K = kernel_matrix<double>(TypeParam(0.8), X, X);
+    const Matrix<double> K = kernel_matrix<double>(some_kernel<TypeParam>(d), X, X);
     EXPECT_LT((K.diagonal().array() - 1).abs().maxCoeff(), 1e-13);
   }
 }
 
-TYPED_TEST(StationaryLaws, DependsOnScaledDifferencesAlone) {
+TYPED_TEST(MeasureLaws, DependsOnDifferencesAlone) {
   const Matrix<double> X = random_matrix(20, 3, 5), Z = random_matrix(11, 3, 6);
-  const std::vector<double> widths = {0.5, 2.0, 1.3};
-  Matrix<double> Xs = X, Zs = Z;
-  for (Index j = 0; j < 3; ++j) {
-    Xs.col(j) /= widths[static_cast<std::size_t>(j)];
-    Zs.col(j) /= widths[static_cast<std::size_t>(j)];
-  }
-  const Matrix<double> K = kernel_matrix<double>(TypeParam(widths), X, Z);
-  EXPECT_LT(max_difference(K, kernel_matrix<double>(TypeParam(1.0), Xs, Zs)), 1e-13);
   const Matrix<double> far = X.array() + 1e5, far_z = Z.array() + 1e5;
-  EXPECT_LT(max_difference(K, kernel_matrix<double>(TypeParam(widths), far, far_z)), 1e-9);
-}
-
-// Offsets far larger than the width do not spoil float values.
-TYPED_TEST(StationaryLaws, FloatSurvivesALargeOffset) {
-  const Matrix<double> X = (random_matrix(30, 2, 7).array() * 8 + 2000).round();  // exact in float
-  const Matrix<float> Xf = X.cast<float>();
-  EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)),
-            1e-5);
+  const TypeParam kernel = some_kernel<TypeParam>(3);
+  EXPECT_LT(max_difference(kernel_matrix<double>(kernel, X, Z), kernel_matrix<double>(kernel, far, far_z)), 1e-9);
 }
 
 // E[phi(x).phi(z)] = k(x, z): with D frequencies each entry has standard deviation at most D^(-1/2) / sqrt(2); the mean
 // of 400 entries' squared errors is within a factor of its expectation, both directions. Fixed seeds.
-TYPED_TEST(StationaryLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
+TYPED_TEST(MeasureLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
   const Matrix<double> X = random_matrix(20, 3, 8);
-  const TypeParam kernel(1.5);
+  const TypeParam kernel = some_kernel<TypeParam>(3);
   const Matrix<double> K = kernel_matrix<double>(kernel, X, X);
   std::vector<double> log_count, log_error;
   for (Index D = 64; D <= 16384; D *= 4) {
@@ -176,6 +168,32 @@ TYPED_TEST(StationaryLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
     sxx += (log_count[i] - mx) * (log_count[i] - mx);
   }
   EXPECT_NEAR(sxy / sxx, -0.5, 0.05);
+}
+
+template <class K>
+class StationaryLaws : public ::testing::Test {};
+using StationaryKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic>;
+TYPED_TEST_SUITE(StationaryLaws, StationaryKernels);
+
+TYPED_TEST(StationaryLaws, DependsOnScaledDifferencesAlone) {
+  static_assert(Stationary<TypeParam> && !Pairwise<TypeParam>);
+  const Matrix<double> X = random_matrix(20, 3, 5), Z = random_matrix(11, 3, 6);
+  const std::vector<double> widths = {0.5, 2.0, 1.3};
+  Matrix<double> Xs = X, Zs = Z;
+  for (Index j = 0; j < 3; ++j) {
+    Xs.col(j) /= widths[static_cast<std::size_t>(j)];
+    Zs.col(j) /= widths[static_cast<std::size_t>(j)];
+  }
+  const Matrix<double> K = kernel_matrix<double>(TypeParam(widths), X, Z);
+  EXPECT_LT(max_difference(K, kernel_matrix<double>(TypeParam(1.0), Xs, Zs)), 1e-13);
+}
+
+// Offsets far larger than the width do not spoil float values.
+TYPED_TEST(StationaryLaws, FloatSurvivesALargeOffset) {
+  const Matrix<double> X = (random_matrix(30, 2, 7).array() * 8 + 2000).round();  // exact in float
+  const Matrix<float> Xf = X.cast<float>();
+  EXPECT_LT(max_difference(kernel_matrix<float>(TypeParam(10.0), Xf, Xf), kernel_matrix<double>(TypeParam(10.0), X, X)),
+            1e-5);
 }
 
 TYPED_TEST(StationaryLaws, ChecksItsParameters) {

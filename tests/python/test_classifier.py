@@ -112,7 +112,7 @@ def test_labels_that_no_file_can_hold(tmp_path):
 def test_a_file_whose_labels_do_not_match_is_refused(tmp_path):
     path = tmp_path / "model"
     KernelClassifier(n_components=10).fit(X, CLASSES).save(path)
-    machine = carmina._core.Machine.load(str(path))
+    machine = carmina._core.load(str(path))
     machine.estimator = machine.estimator.replace('"classes": [0, 1, 2, 3]', '"classes": [0, 1]')
     machine.save(str(path))
     with pytest.raises(ValueError, match="2 class labels for 4 outputs"):

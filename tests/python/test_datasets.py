@@ -44,6 +44,30 @@ def five_bumps(X, tau):
     return np.exp(-squares / (2 * tau**2)) @ signs
 
 
+@pytest.mark.parametrize("kind", ["almost", "half", "rarely"])
+def test_sinusoids_are_their_sum(kind):
+    data = datasets.sinusoids(kind, 400, step=0.2, random_state=3)
+    assert_allclose(data.X[:, 0], 0.2 * np.arange(400), atol=1e-12)
+    waves = np.sin(2 * np.pi * data.X * data.frequencies)
+    assert_allclose(data.clean, waves @ data.weights, atol=1e-12)
+    assert_allclose(data.weights.sum(), 1)
+    assert_allclose((data.y - data.clean).std(), np.sqrt((data.noise**2).sum()), rtol=0.15)
+    # With the same numbers, y is noisier when the components share their noise.
+    shared = datasets.sinusoids(kind, 400, step=0.2, random_state=3, shared_noise=True)
+    assert_allclose((shared.y - shared.clean).std(), data.noise.sum(), rtol=0.15)
+
+
+def test_sinusoids_by_default_are_those_of_the_paper():
+    data = datasets.sinusoids()
+    assert data.X.shape == (2400, 1)
+    assert data.y.shape == (2400,)
+    assert data.frequencies.shape == (10,)
+    assert (data.weights[:5] > 0.1).all()
+    assert (data.y == datasets.sinusoids(random_state=0).y).all()
+    with pytest.raises(ValueError, match="'almost', 'half' or 'rarely', found 'equal'"):
+        datasets.sinusoids("equal")
+
+
 def test_the_seed_decides():
     one, two, three = (datasets.friedman(20, random_state=seed) for seed in (5, 5, 6))
     assert (one.Y == two.Y).all()

@@ -66,7 +66,7 @@ def test_a_generator_is_saved_as_the_seed_it_gave(path, problem):
 
 def rewrite(path, change):
     """The machine in the file with another description of its estimator."""
-    machine = carmina._core.Machine.load(str(path))
+    machine = carmina._core.load(str(path))
     machine.estimator = change(machine.estimator)
     machine.save(str(path))
 

@@ -205,7 +205,7 @@ def test_files_clones_and_pickles(kernel, approximation, tmp_path):
     )
     assert clone(model).kernel == kernel
     model.save(tmp_path / "model")
-    described = json.loads(carmina._core.Machine.load(str(tmp_path / "model")).estimator)
+    described = json.loads(carmina._core.load(str(tmp_path / "model")).estimator)
     assert carmina._kernels.from_plain(described["parameters"]["kernel"]) == kernel
     for again in (carmina.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert again.get_params() == model.get_params()

@@ -167,16 +167,14 @@ TEST_P(Evidence, PosteriorIsThatOfTheDenseProcess) {
   EXPECT_NEAR(variance, cov(0, 0), 5 * cov(0, 0) * std::sqrt(2.0 / 4000));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Evidence,
-                         ::testing::Values(Case{"one_output", 40, 1, 1, 1, 6, false, false},
-                                         Case{"many_features", 9, 2, 1, 1, 20, false, false},
-                                         Case{"one_row", 1, 3, 1, 1, 4, false, false},
-                                         Case{"outputs", 30, 2, 3, 2, 5, false, false},
-                                         Case{"gaps", 30, 1, 2, 2, 5, false, true},
-                                         Case{"phases", 30, 1, 2, 1, 6, true, false},
-                                         Case{"phases_and_gaps", 25, 3, 3, 2, 4, true, true},
-                                         Case{"long_data", 1500, 1, 1, 1, 8, false, false}),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Evidence,
+    ::testing::Values(Case{"one_output", 40, 1, 1, 1, 6, false, false},
+                      Case{"many_features", 9, 2, 1, 1, 20, false, false}, Case{"one_row", 1, 3, 1, 1, 4, false, false},
+                      Case{"outputs", 30, 2, 3, 2, 5, false, false}, Case{"gaps", 30, 1, 2, 2, 5, false, true},
+                      Case{"phases", 30, 1, 2, 1, 6, true, false}, Case{"phases_and_gaps", 25, 3, 3, 2, 4, true, true},
+                      Case{"long_data", 1500, 1, 1, 1, 8, false, false}),
+    [](const auto& tested) { return tested.param.name; });
 
 TEST(FourierEvidence, DoesNotDependOnTheNumberOfThreads) {
   const Case c{"", 1200, 3, 2, 2, 40, true, true};
@@ -198,7 +196,8 @@ TEST(FourierEvidence, AWeightIsARepetition) {
   Matrix<double> X(30, 2), Y(30, 2);
   Index at_row = 0;
   for (Index i = 0; i < 30; ++i) {
-    for (int k = 0; k < static_cast<int>(weights[i]); ++k, ++at_row) X.row(at_row) = data.X.row(i), Y.row(at_row) = data.Y.row(i);
+    for (int k = 0; k < static_cast<int>(weights[i]); ++k, ++at_row)
+      X.row(at_row) = data.X.row(i), Y.row(at_row) = data.Y.row(i);
   }
   ASSERT_EQ(at_row, 30);
   const auto at = parameters(c, 3);
@@ -208,6 +207,27 @@ TEST(FourierEvidence, AWeightIsARepetition) {
   EXPECT_LE((first.W - second.W).norm(), 1e-9 * second.W.norm());
   EXPECT_LE((first.real - second.real).norm(), 1e-9 * second.real.norm());
   EXPECT_LE((first.noise - second.noise).norm(), 1e-9 * second.noise.norm());
+}
+
+TEST(FourierEvidence, SeparateOutputsAddUp) {
+  const Case c{"", 40, 2, 3, 1, 7, false, true};
+  const Data data(c);
+  auto at = parameters(c, 4);
+  at.separate = true;
+  WeightedFrequencies together;
+  const double value = FourierEvidence<double>(data.X, data.Y)(at, &together, {});
+  double sum = 0;
+  Matrix<double> by_frequency = Matrix<double>::Zero(7, 2);
+  for (Index a = 0; a < 3; ++a) {
+    const WeightedFrequencies one{at.W, at.real.col(a), {}, at.noise.segment(a, 1)};
+    WeightedFrequencies by;
+    sum += FourierEvidence<double>(data.X, data.Y.col(a))(one, &by, {});
+    by_frequency += by.W;
+    EXPECT_LE((by.real - together.real.col(a)).norm(), 1e-9 * by.real.norm());
+    EXPECT_NEAR(by.noise[0], together.noise[a], 1e-9 * std::abs(by.noise[0]));
+  }
+  EXPECT_NEAR(value, sum, 1e-9 * std::abs(sum));
+  EXPECT_LE((by_frequency - together.W).norm(), 1e-9 * by_frequency.norm());
 }
 
 TEST(FourierEvidence, OutOfRangeIsNowhereAndBadDataAnError) {

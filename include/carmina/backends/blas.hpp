@@ -27,6 +27,12 @@ void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Ind
 // X (n, m) <- L⁻¹ X with L from cholesky().
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
 
+// X (n, m) <- L⁻ᵀ X with L from cholesky().
+void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
+
+// L from cholesky() -> the lower triangle of (L Lᵀ)⁻¹, in place; the strict upper triangle is left alone.
+void cholesky_inverse(Index n, double* L, Index lda);
+
 // Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
 // j-th eigenvector.
 void symmetric_eigen(Index n, double* A, Index lda, double* values);

@@ -1,5 +1,5 @@
-// data/generators.hpp -- data sets whose truth is known: Friedman's functions and the five-Gaussian vector
-// field.
+// data/generators.hpp -- data sets whose truth is known: Friedman's functions, the five-Gaussian vector field and sums
+// of sinusoids.
 #pragma once
 #include <carmina/core/matrix.hpp>
 #include <cstdint>
@@ -53,5 +53,21 @@ struct FieldOptions {
   std::uint64_t seed = 0;
 };
 Dataset vector_field(std::string_view kind, Index n, const FieldOptions& options = {});
+
+// [Jung2019, Eq. (17)]  y(t) = sum_q w_q sin(2 pi a_q t) + b_q eps_tq at t = 0, step, 2 step, ...
+// w ~ Dirichlet(theta): "almost" equal theta_q = 100, "half" 100 for the first half of the q and 1 for the others,
+// "rarely" 0.1. a_q ~ U(0, highest), b_q ~ U(0, noise).
+struct SinusoidOptions {
+  Index components = 10;
+  double step = 0.1;
+  double highest = 1.0;
+  double noise = 0.1;
+  bool shared_noise = false;  // eps_t in the place of eps_tq, as printed: its deviation is then sum_q b_q
+  std::uint64_t seed = 0;
+};
+struct Sinusoids : Dataset {
+  Vector<double> weights, frequencies, noise;  // w, a, b
+};
+Sinusoids sinusoids(std::string_view kind, Index n, const SinusoidOptions& options = {});
 
 }  // namespace carmina

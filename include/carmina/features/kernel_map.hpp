@@ -51,7 +51,7 @@ class KernelMap {
 template <Real T>
 Matrix<T> kernel_matrix(const ScalarKernel& kernel, ConstView<T> X, ConstView<T> Z, const Execution& execution = {});
 
-// k(x_i, x_i) of transformed rows: (n); all one for a stationary kernel.
+// k(x_i, x_i) of transformed rows: (n); all one for a function of x - z.
 template <Real T>
 Vector<double> kernel_diagonal(const ScalarKernel& kernel, ConstView<T> X, const InputTransform& transform = {});
 

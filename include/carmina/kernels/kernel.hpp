@@ -34,6 +34,12 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
+// With the weight that is the kernel's own.
+inline Term own_term(ScalarKernel scalar, Coupling coupling, bool bounded = false) {
+  const double weight = own_weight(scalar);
+  return {weight, std::move(scalar), std::move(coupling), bounded};
+}
+
 // weight A of a term K = weight k A for p outputs, by its eigenvalues; for terms without or with an output matrix.
 OutputFactor output_factor(const Term& term, Index p);
 
@@ -41,8 +47,8 @@ class Kernel {
  public:
   template <class K>
     requires std::constructible_from<ScalarKernel, K>
-  Kernel(K scalar) : Kernel(Term{1, ScalarKernel(std::move(scalar)), Uncoupled{}}) {}  // NOLINT: a scalar kernel is one
-  Kernel(Term term) : Kernel(std::vector<Term>{std::move(term)}) {}                    // NOLINT: so is a term
+  Kernel(K scalar) : Kernel(own_term(std::move(scalar), Uncoupled{})) {}  // NOLINT: a scalar kernel is one
+  Kernel(Term term) : Kernel(std::vector<Term>{std::move(term)}) {}       // NOLINT: so is a term
   explicit Kernel(std::vector<Term> terms);
 
   const std::vector<Term>& terms() const { return terms_; }
@@ -69,17 +75,17 @@ class Kernel {
 class Decomposable : public Kernel {
  public:
   Decomposable(ScalarKernel scalar, Matrix<double> A)
-      : Kernel(Term{1, std::move(scalar), OutputMatrix(std::move(A))}) {}
+      : Kernel(own_term(std::move(scalar), OutputMatrix(std::move(A)))) {}
 };
 class CurlFree : public Kernel {
  public:
   explicit CurlFree(ScalarKernel scalar, bool bounded = false)
-      : Kernel(Term{1, std::move(scalar), Differential::curl_free, bounded}) {}
+      : Kernel(own_term(std::move(scalar), Differential::curl_free, bounded)) {}
 };
 class DivergenceFree : public Kernel {
  public:
   explicit DivergenceFree(ScalarKernel scalar, bool bounded = false)
-      : Kernel(Term{1, std::move(scalar), Differential::divergence_free, bounded}) {}
+      : Kernel(own_term(std::move(scalar), Differential::divergence_free, bounded)) {}
 };
 // K = E[cos<w, x - z> B(w) B(w)ᵀ] by a sampler of w and a factor B(w) (spectrum.hpp); no exact values.
 class Spectral : public Kernel {

@@ -5,6 +5,7 @@
 #include <carmina/kernels/matern.hpp>
 #include <carmina/kernels/pairwise.hpp>
 #include <carmina/kernels/rational_quadratic.hpp>
+#include <carmina/kernels/spectral_mixture.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,27 +14,32 @@
 
 namespace carmina {
 
-// The registry of scalar kernels; radial.hpp and pairwise.hpp say what each supplies.
-using ScalarKernel =
-    std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1, Callable>;
+// The registry of scalar kernels; radial.hpp, pairwise.hpp and spectral_mixture.hpp say what each supplies.
+using ScalarKernel = std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1,
+                                  Callable, SpectralMixture>;
 
 // What a kernel has besides its width, by name: Matern's nu, RationalQuadratic's shape, Polynomial's degree.
 using KernelParameters = std::map<std::string, double>;
 
 // By name, with a width if it has one, else without; what is not given takes its default. Error, with what there is,
-// for an unknown kernel or parameter. A Callable has no name to be found by.
+// for an unknown kernel or parameter. A Callable or a SpectralMixture has more than numbers by name.
 ScalarKernel make_scalar_kernel(const std::string& name, const std::optional<LengthScale>& length_scale,
                                 const KernelParameters& parameters = {});
 std::string kernel_name(const ScalarKernel& kernel);
 KernelParameters kernel_parameters(const ScalarKernel& kernel);
-// Whether it is a function of x - z, with a length scale, a spectral measure and the value 1 at x = z.
+// Whether it is a function of x - z with a spectral measure and the value 1 at x = z: a stationary one or a mixture.
+bool has_spectral_measure(const ScalarKernel& kernel);
+void require_spectral_measure(const ScalarKernel& kernel);
+// The weight of a term that is this kernel as it was given: k(0) of a SpectralMixture, 1 of the others.
+double own_weight(const ScalarKernel& kernel);
+// Whether it is such a function of (x - z) / length scale.
 bool is_stationary(const ScalarKernel& kernel);
 // The error that a kernel which is not gives to those who need it to be.
 void require_stationary(const ScalarKernel& kernel);
 const LengthScale& length_scale(const ScalarKernel& kernel);  // of a stationary one, else Error
 // Of a stationary one; empty for others.
 std::vector<double> length_scale_values(const ScalarKernel& kernel);
-// Error when the length scales do not fit inputs of d columns.
+// Error when the length scales or frequencies do not fit inputs of d columns.
 void check_dimension(const ScalarKernel& kernel, Index d);
 
 // Error when the kernel is not for one of these numbers.

@@ -33,6 +33,11 @@ struct FitOptions {
   Loss loss;                                     // l; several levels of Pinball and one target: all of them jointly
   bool non_crossing = false;                     // quantiles of ascending levels: predictions are put in order
   double alpha = 1.0;                            // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
+  // Widths, multiples of the terms and alpha (the noise variance) are learnt by the evidence of the Fourier features
+  // (models/learn_kernel.hpp), the kernel's widths being where that starts: on all rows, or some `evidence_rows` of
+  // more.
+  bool by_evidence = false;
+  Index evidence_rows = 20000;
   bool fit_intercept = true;
   bool scale_inputs = false;  // zero mean, unit variance per column
   bool fill_missing = false;  // missing inputs take the training mean

@@ -25,6 +25,7 @@ struct FitRecord {
   bool non_crossing = false;     // predictions are put in ascending order
   Sampling sampling = Sampling::iid;
   double alpha = 0;
+  std::optional<double> evidence;  // log density of the targets, where kernel and alpha were learnt by it
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;
   std::uint64_t seed = 0;
   Index rows = 0;

@@ -2,7 +2,8 @@
 // frequencies themselves, by what each of them contributes to each output, and by the noise.
 //
 // Frequency j with a complex factor B_j (p, rank) gives output a the 2 rank features
-//   c_j Re B_j[a, b] + s_j Im B_j[a, b]   and   s_j Re B_j[a, b] - c_j Im B_j[a, b],   c_j = cos<x, w_j>, s_j = sin<x, w_j>,
+//   c_j Re B_j[a, b] + s_j Im B_j[a, b]   and   s_j Re B_j[a, b] - c_j Im B_j[a, b],   c_j = cos<x, w_j>, s_j = sin<x,
+//   w_j>,
 // whose inner products are cos<w_j, x - z> Re A_j + sin<w_j, x - z> Im A_j, A_j = B_j B_j* (SPEC 4): phases between
 // outputs where B_j is complex, B_j = sqrt(w_q / m_q) for one output (SPEC 3a). Every kernel with Fourier features is
 // of this form, so one routine is enough for spectral mixtures of one or many outputs and for the ordinary kernels.
@@ -24,10 +25,12 @@ struct WeightedFrequencies {
   Matrix<double> W;                // w_j (M, d), in radians
   Matrix<double> real, imaginary;  // B_j (M, p rank), row-major in (p, rank); imaginary empty: zero
   Vector<double> noise;            // v (p)
+  // Output a has a process of its own, with factor real(j, a) for frequency j: the evidence is the sum of theirs.
+  bool separate = false;
 
   Index size() const { return W.rows(); }
   Index dim_out() const { return noise.size(); }
-  Index rank() const { return real.cols() / dim_out(); }
+  Index rank() const { return separate ? 1 : real.cols() / dim_out(); }
   Index dim_coef() const { return 2 * size() * rank(); }
   WeightedFrequencies zeros() const;  // of the same shape
 };
@@ -55,6 +58,7 @@ class FourierEvidence {
   // targets by targets is factored.
   double operator()(const WeightedFrequencies& at, WeightedFrequencies* gradient, const Execution& execution) const;
 
+  // Not for separate outputs.
   FourierPosterior posterior(const WeightedFrequencies& at, const Execution& execution) const;
 
   // The two ways, which agree; the call above takes the cheaper one.

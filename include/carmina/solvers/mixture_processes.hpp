@@ -8,9 +8,9 @@ namespace carmina {
 // A value of log p(Y) (or a lower bound of it) with its derivatives. Outputs share the kernel, each on its own.
 struct MixtureEvidence {
   double value = 0;
-  Mixture by_mixture;            // derivatives by w, mu, sigma themselves, not by their logarithms
-  double by_noise = 0;           // by the noise variance
-  Matrix<double> by_inducing;    // (m, d), of the inducing points; empty for the exact process
+  Mixture by_mixture;          // derivatives by w, mu, sigma themselves, not by their logarithms
+  double by_noise = 0;         // by the noise variance
+  Matrix<double> by_inducing;  // (m, d), of the inducing points; empty for the exact process
 };
 
 // log N(Y | 0, K + noise I), summed over the columns of Y (SPEC 3f, GPR). `gradient` false: the value alone.

@@ -8,6 +8,7 @@
 
 extern "C" {
 void dpotrf_(const char*, const int*, double*, const int*, int*);
+void dpotri_(const char*, const int*, double*, const int*, int*);
 void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*,
              int*);
 }
@@ -66,6 +67,18 @@ void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Ind
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
               X, to_int(ldx));
+}
+
+void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
+              X, to_int(ldx));
+}
+
+void cholesky_inverse(Index n, double* L, Index lda) {
+  const int order = to_int(n), stride = to_int(lda);
+  int info = 0;
+  dpotri_("U", &order, L, &stride, &info);
+  require(info == 0, "the inverse of a {} x {} matrix: its factor has a zero on the diagonal", n, n);
 }
 
 // LAPACK's eigenvector columns are rows in row-major storage.

@@ -1,0 +1,118 @@
+// models/spectral_mixture.hpp -- Gaussian processes whose kernel, a spectral mixture, is learnt from the data
+// [Jung2019].
+#pragma once
+#include <carmina/features/allocation.hpp>
+#include <carmina/models/model_file.hpp>
+#include <carmina/models/spectral_parameters.hpp>
+#include <carmina/solvers/mixture_processes.hpp>
+#include <carmina/solvers/report.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace carmina {
+
+// Fourier features (any number of rows), the n x n matrix, or inducing points.
+enum class Inference { fourier, exact, inducing };
+Inference parse_inference(const std::string& name);
+std::string inference_name(Inference inference);
+
+// How often the prior of a component counts in the bound: for each of its spectral points, which makes it a bound
+// (SPEC 3c); once; or not at all, which leaves the evidence alone.
+enum class KlCopies { all, one, none };
+KlCopies parse_kl_copies(const std::string& name);
+std::string kl_copies_name(KlCopies copies);
+
+// How several outputs go together: by factors B_q that are learnt; not at all, with one mixture for all; as a gradient;
+// as a field without divergence.
+enum class MixtureOutputs { coupled, independent, curl_free, divergence_free };
+MixtureOutputs parse_mixture_outputs(const std::string& name);
+std::string mixture_outputs_name(MixtureOutputs outputs);
+
+struct SpectralMixtureOptions {
+  Index n_mixtures = 10;
+  Index n_components = 600;  // feature columns: twice the number of spectral points
+  Inference inference = Inference::fourier;
+  Parameterization parameterization = Parameterization::natural;
+  Allocation allocation = Allocation::softmax;
+  KlCopies kl_copies = KlCopies::all;
+  MixtureFamily family;
+  // "adam": spectral points drawn anew for each step; "natural_gradient": the same, steps of means and scales by the
+  // true natural gradient; "lbfgs": points drawn once. "auto": lbfgs.
+  std::string solver = "auto";
+  Index max_iter = 500;
+  double tol = 1e-5;            // relative progress at which learning stops
+  double learning_rate = 0.05;  // of adam, in units of the starting widths
+  Index step_draws = 1;         // K of [Jung2019, (16)], for a step of adam
+  Index n_draws = 1;            // sets of spectral points that predictions are averaged over
+  Index n_starts = 1;           // of which the one with the largest evidence is kept
+  Index n_inducing = 0;         // 0: n_components
+  MixtureOutputs outputs = MixtureOutputs::coupled;
+  Index rank = 0;       // columns of B_q; 0: as many as outputs, at most 2
+  bool phases = false;  // complex B_q: outputs may be shifted against each other
+  bool fit_intercept = true;
+  bool float_features = false;        // features of a fit in float
+  std::optional<Mixture> start = {};  // in the place of the data's own spectrum
+  std::uint64_t seed = 0;
+  Execution execution = {};
+  // Told after each step: start, step, the objective (evidence less divergence).
+  std::function<void(Index start, Index step, double value)> told = {};
+
+  void check() const;
+};
+
+class SpectralMixtureMachine {
+ public:
+  // X (n, d), Y (n, p); NaN in Y is a missing target, for Fourier features only. weights (n) or null.
+  static SpectralMixtureMachine fit(ConstView<double> X, ConstView<double> Y, const SpectralMixtureOptions& options,
+                                    const double* weights = nullptr);
+
+  Index dim_in() const { return parameters_.mixture.dim_in(); }
+  Index dim_out() const { return intercept_.size(); }
+
+  // Mean (n, p) over the draws.
+  Matrix<double> predict(ConstView<double> X, const Execution& execution = {}) const;
+  // Mean of each draw and latent covariance (n, p p) of each draw; noise not included.
+  struct DrawPrediction {
+    Matrix<double> mean, covariance;
+  };
+  std::vector<DrawPrediction> predict_draws(ConstView<double> X, const Execution& execution = {}) const;
+  // Mean, and covariance of a new observation: mean of covariances, covariance of the means, and noise (SPEC 3e).
+  DrawPrediction predict_observation(ConstView<double> X, const Execution& execution = {}) const;
+  // Functions drawn from the posterior, without noise: each (n, p). Draws take turns among the sets of points.
+  std::vector<Matrix<double>> sample(ConstView<double> X, Index draws, std::uint64_t seed,
+                                     const Execution& execution = {}) const;
+  // -1/n* sum log of the density averaged over the draws, over all targets that are there (SPEC 3e).
+  double negative_mean_log_likelihood(ConstView<double> X, ConstView<double> Y, const Execution& execution = {}) const;
+
+  const SpectralParameters& parameters() const { return parameters_; }
+  const Vector<double>& intercept() const { return intercept_; }
+  Inference inference() const { return inference_; }
+  // Evidence of the training targets, mean over the draws; the bound for inducing points.
+  double log_marginal_likelihood() const { return evidence_; }
+  const std::vector<double>& curve() const { return curve_; }  // the objective after each step of the start that won
+  const std::vector<double>& start_evidences() const { return start_evidences_; }
+  const SolveReport& report() const { return report_; }
+  // Spectral points in cycles of a set, (M, d), with their weights a^2 (M): what the features are made of.
+  const std::vector<WeightedFrequencies>& points() const { return points_; }
+
+  ModelFile to_file() const;
+  static SpectralMixtureMachine from_file(const ModelFile& file, const std::string& source);
+  void save(const std::string& path) const { write_model_file(path, to_file()); }
+  static SpectralMixtureMachine load(const std::string& path) { return from_file(read_model_file(path), path); }
+
+ private:
+  friend class MixtureLearner;
+  SpectralParameters parameters_;
+  Vector<double> intercept_;
+  Inference inference_ = Inference::fourier;
+  std::vector<WeightedFrequencies> points_;  // of each draw (fourier)
+  std::vector<FourierPosterior> posteriors_;
+  MixtureProcess process_;  // exact, inducing
+  double evidence_ = 0;
+  std::vector<double> curve_, start_evidences_;
+  SolveReport report_;
+};
+
+}  // namespace carmina

@@ -1,0 +1,389 @@
+"""Gaussian processes with a spectral mixture kernel learnt from the data, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from carmina import _core, _files, kernels
+from carmina._machine import SolveReport
+from carmina._validation import (
+    component_count,
+    integer,
+    memory_bytes,
+    number,
+    one_of,
+    seed_of,
+    thread_count,
+)
+
+INFERENCES = ["fourier", "exact", "inducing"]
+PARAMETERIZATIONS = ["natural", "general"]
+ALLOCATIONS = ["softmax", "equal", "optimal"]
+KL_COPIES = ["all", "one", "none"]
+OUTPUTS = ["coupled", "independent", "curl-free", "divergence-free"]
+SOLVERS = ["auto", "adam", "natural_gradient", "lbfgs"]
+
+
+class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
+
+    The kernel is Σ_q w_q cos(2π μ_q·δ) Π_j exp(−2π² σ_qj² δ_j²): it finds periods and trends by itself and
+    continues them. With `inference="fourier"` the process is made of random Fourier features, of which each
+    component gets a share, so that a step costs O(n) and millions of rows are no obstacle.
+
+    Parameters
+    ----------
+    n_mixtures : int, default=10
+        Components Q of the mixture.
+    n_components : int, default=600
+        Feature columns, a cosine and a sine for each spectral point.
+    inference : {"fourier", "exact", "inducing"}, default="fourier"
+        Fourier features; the n × n matrix; variational inducing points, which are learnt too.
+    parameterization : {"natural", "general"}, default="natural"
+        Coordinates that components are learnt in: natural parameters, or means and log deviations.
+    allocation : {"softmax", "equal", "optimal"}, default="softmax"
+        How spectral points are shared out: by the weights with a falling temperature; equally; so that the
+        expected error of the kernel matrix is smallest.
+    kl_copies : {"all", "one", "none"}, default="all"
+        How often a component's divergence from its start counts in the objective: for each of its spectral
+        points, once, or never.
+    n_starts : int, default=1
+        Starts from the data's spectrum; the one with the largest evidence is kept.
+    solver : {"auto", "adam", "natural_gradient", "lbfgs"}, default="auto"
+        "adam" draws spectral points anew for each step, "natural_gradient" too, with steps of means and
+        scales by the natural gradient; "lbfgs", which "auto" stands for, draws them once.
+    learning_rate : float, default=0.05
+        Of "adam" and "natural_gradient", in units of the starting widths.
+    max_iter : int, default=500
+        Steps of a start.
+    tol : float, default=1e-5
+        Relative progress at which learning stops.
+    n_step_draws : int, default=1
+        Sets of spectral points in each step.
+    n_draws : int, default=1
+        Sets of spectral points that predictions are averaged over.
+    n_inducing : int or None
+        Inducing points; None: as many as `n_components`.
+    outputs : {"coupled", "independent", "curl-free", "divergence-free"}, default="coupled"
+        Several targets: each component has a matrix B_q that mixes them, learnt; one mixture for all and no
+        coupling; the gradient of a function; a field without divergence.
+    rank : int or None
+        Columns of B_q; None: as many as targets, at most 2.
+    phases : bool, default=False
+        Complex B_q: targets may be shifted against each other.
+    family : {"gaussian", "laplace"}, default="gaussian"
+        Distribution of a component's frequencies.
+    start : kernels.SpectralMixture or None
+        Where learning starts; None: the data's own spectrum.
+    fit_intercept : bool, default=True
+        Take targets about their mean.
+    random_state, n_jobs, memory_budget, verbose
+        As for `KernelRegressor`. `verbose` shows the evidence every 50 steps.
+
+    Attributes
+    ----------
+    weights_, means_, scales_ : ndarray of shape (Q,), (Q, d), (Q, d)
+        The mixture, frequencies in cycles.
+    noise_ : float or ndarray of shape (p,)
+        Variance of the noise.
+    factors_ : ndarray of shape (Q, p, rank) or None
+        B_q of coupled outputs, complex with `phases`.
+    loss_curve_ : list of float
+        The negative objective at each step of the start that won.
+    start_evidences_ : list of float
+        Evidence that each start ended with.
+    kernel_ : kernels.SpectralMixture
+        The learnt kernel, of one output.
+    n_iter_, report_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from carmina import SpectralMixtureRegressor
+    >>> t = np.arange(0, 30, 0.1)[:, None]
+    >>> y = np.sin(2 * np.pi * 0.3 * t[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=300)
+    >>> model = SpectralMixtureRegressor(2, n_components=40, random_state=0).fit(t[:200], y[:200])
+    >>> mean, std = model.predict(t[200:], return_std=True)
+    >>> bool(np.mean(abs(y[200:] - mean) < 1.96 * std) > 0.85)
+    True
+    """
+
+    def __init__(
+        self,
+        n_mixtures: int = 10,
+        n_components: int = 600,
+        inference: str = "fourier",
+        parameterization: str = "natural",
+        allocation: str = "softmax",
+        kl_copies: str = "all",
+        n_starts: int = 1,
+        solver: str = "auto",
+        learning_rate: float = 0.05,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        n_step_draws: int = 1,
+        n_draws: int = 1,
+        n_inducing: int | None = None,
+        outputs: str = "coupled",
+        rank: int | None = None,
+        phases: bool = False,
+        family: str = "gaussian",
+        start: kernels.Kernel | None = None,
+        fit_intercept: bool = True,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        memory_budget: int | str | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_mixtures = n_mixtures
+        self.n_components = n_components
+        self.inference = inference
+        self.parameterization = parameterization
+        self.allocation = allocation
+        self.kl_copies = kl_copies
+        self.n_starts = n_starts
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_step_draws = n_step_draws
+        self.n_draws = n_draws
+        self.n_inducing = n_inducing
+        self.outputs = outputs
+        self.rank = rank
+        self.phases = phases
+        self.family = family
+        self.start = start
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.verbose = verbose
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SpectralMixtureRegressor:
+        """Learn the mixture.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            Of float32, features are computed in float32, anything else in float64.
+        y : array_like of shape (n,) or (n, p)
+            With several targets and Fourier features NaN stands for one that is missing.
+        sample_weight : array_like of shape (n,) or None
+            A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y")
+        if y.ndim == 1 or self.inference != "fourier":
+            assert_all_finite(y, input_name="y")
+        if y.ndim > 2 or len(y) != len(X):
+            raise ValueError(f"y must have shape ({len(X)},) or ({len(X)}, p), found {y.shape}")
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        options = self._options()
+        options.float_features = X.dtype == np.float32
+        self._seed = options.seed
+        self._machine = _core.MixtureMachine.fit(
+            np.ascontiguousarray(X, dtype=np.float64),
+            y.reshape(len(y), -1),
+            sample_weight,
+            options,
+            threads=thread_count(self.n_jobs),
+            memory_budget=memory_bytes(self.memory_budget),
+            told=_print_step if self.verbose else None,
+        )
+        self._y_ndim = y.ndim
+        self.n_iter_ = self.report_.iterations
+        if self.report_.message:
+            warnings.warn(self.report_.message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> NDArray | tuple[NDArray, NDArray]:
+        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`.
+
+        `return_std` also gives the standard deviation of a new observation, noise included, in the shape of
+        the prediction; `return_cov` the covariance of its outputs at each row, of shape (n, p, p).
+        """
+        if return_std and return_cov:
+            raise ValueError("predict: return_std and return_cov cannot both be asked for")
+        X = self._inputs(X)
+        threads = thread_count(self.n_jobs)
+        if not (return_std or return_cov):
+            return self._as_targets(self._machine.predict(X, threads=threads))
+        mean, covariance = self._machine.predict_observation(X, threads=threads)
+        p = self._machine.dim_out
+        covariance = covariance.reshape(-1, p, p)
+        if return_cov:
+            return self._as_targets(mean), covariance
+        return self._as_targets(mean), self._as_targets(np.sqrt(np.einsum("iaa->ia", covariance)))
+
+    def sample(
+        self,
+        X: ArrayLike,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> NDArray:
+        """Functions drawn from the posterior, without noise: (n_samples, n) or (n_samples, n, p)."""
+        X = self._inputs(X)
+        draws = self._machine.sample(
+            X,
+            integer("n_samples", n_samples),
+            seed_of(random_state),
+            threads=thread_count(self.n_jobs),
+        )
+        return np.stack([self._as_targets(draw) for draw in draws])
+
+    def nmll(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Negative mean log likelihood of new targets: −log of the density averaged over the draws."""
+        X = self._inputs(X)
+        y = np.asarray(y, dtype=np.float64)
+        return self._machine.nmll(X, y.reshape(len(y), -1), threads=thread_count(self.n_jobs))
+
+    def log_marginal_likelihood(self) -> float:
+        """Evidence of the training targets, mean over the draws; for inducing points their bound of it."""
+        check_is_fitted(self)
+        return self._machine.evidence
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
+        check_is_fitted(self)
+        _files.save(self, path)
+
+    @property
+    def weights_(self) -> NDArray:
+        return self._fitted("weights_").weights
+
+    @property
+    def means_(self) -> NDArray:
+        return self._fitted("means_").means
+
+    @property
+    def scales_(self) -> NDArray:
+        return self._fitted("scales_").scales
+
+    @property
+    def noise_(self) -> float | NDArray:
+        noise = self._fitted("noise_").noise
+        return float(noise[0]) if len(noise) == 1 else noise
+
+    @property
+    def factors_(self) -> NDArray | None:
+        machine = self._fitted("factors_")
+        if machine.real.size == 0:
+            return None
+        factors = machine.real + 1j * machine.imaginary if machine.imaginary.size else machine.real
+        return factors.reshape(len(machine.weights), machine.dim_out, -1)
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        return [-value for value in self._fitted("loss_curve_").curve]
+
+    @property
+    def start_evidences_(self) -> list[float]:
+        return self._fitted("start_evidences_").start_evidences
+
+    @property
+    def kernel_(self) -> kernels.Kernel:
+        machine = self._fitted("kernel_")
+        return kernels.SpectralMixture(machine.weights, machine.means, machine.scales, machine.family)
+
+    @property
+    def report_(self) -> SolveReport:
+        return SolveReport(**self._fitted("report_").report)
+
+    def _options(self) -> _core.SpectralMixtureOptions:
+        options = _core.SpectralMixtureOptions()
+        options.inference = one_of("inference", self.inference, INFERENCES)
+        options.n_components = component_count(self.n_components)
+        options.n_mixtures = self._mixtures(options)
+        options.parameterization = one_of("parameterization", self.parameterization, PARAMETERIZATIONS)
+        options.allocation = one_of("allocation", self.allocation, ALLOCATIONS)
+        options.kl_copies = one_of("kl_copies", self.kl_copies, KL_COPIES)
+        options.n_starts = integer("n_starts", self.n_starts)
+        options.solver = one_of("solver", self.solver, SOLVERS)
+        options.learning_rate = number("learning_rate", self.learning_rate)
+        options.max_iter = integer("max_iter", self.max_iter)
+        options.tol = number("tol", self.tol)
+        options.step_draws = integer("n_step_draws", self.n_step_draws)
+        options.n_draws = integer("n_draws", self.n_draws)
+        if self.n_inducing is not None:
+            options.n_inducing = integer("n_inducing", self.n_inducing)
+        options.outputs = one_of("outputs", self.outputs, OUTPUTS)
+        if self.rank is not None:
+            options.rank = integer("rank", self.rank)
+        options.phases = bool(self.phases)
+        options.family = self.family
+        options.fit_intercept = bool(self.fit_intercept)
+        options.seed = seed_of(self.random_state)
+        if self.start is not None:
+            if not isinstance(self.start, kernels.SpectralMixture):
+                raise ValueError(f"start must be a SpectralMixture or None, found {self.start!r}")
+            options.start_from(self.start.weights, self.start.means, self.start.scales)
+        return options
+
+    def _mixtures(self, options: _core.SpectralMixtureOptions) -> int:
+        """Components, of which each needs a spectral point."""
+        count = integer("n_mixtures", self.n_mixtures)
+        points = options.n_components // 2
+        if options.inference != "fourier" or count <= points or points < 1:
+            return count
+        warnings.warn(
+            f"n_components={self.n_components} gives {points} spectral points for n_mixtures={count}, "
+            f"which is taken as {points}",
+            UserWarning,
+            stacklevel=4,
+        )
+        return points
+
+    def _inputs(self, X: ArrayLike) -> NDArray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _as_targets(self, columns: NDArray) -> NDArray:
+        return columns.ravel() if self._y_ndim == 1 else columns
+
+    def _fitted(self, attribute: str) -> _core.MixtureMachine:
+        # AttributeError, not NotFittedError, so that hasattr() answers.
+        if "_machine" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
+        return self._machine
+
+    def _file_state(self) -> dict[str, Any]:
+        return {
+            "y_ndim": self._y_ndim,
+            "seed": self._seed,
+            "input_names": [str(name) for name in getattr(self, "feature_names_in_", [])],
+        }
+
+    def _restore_file_state(self, state: dict[str, Any]) -> None:
+        self._y_ndim = int(state["y_ndim"])
+        self._seed = int(state["seed"])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_machine" in vars(self)
+
+
+def _print_step(start: int, step: int, value: float) -> None:
+    if step % 50 == 0:
+        print(f"carmina: start {start + 1}, step {step}: objective {value:.6g}", file=sys.stderr, flush=True)

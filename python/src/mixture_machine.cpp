@@ -1,0 +1,220 @@
+// mixture_machine.cpp -- learnt spectral mixtures: fit, predict, draws, to and from files and bytes.
+#include "mixture_machine.hpp"
+
+#include <carmina/models/empirical_spectrum.hpp>
+#include <cmath>
+#include <cstring>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "running.hpp"
+
+namespace carmina::python {
+namespace {
+
+using Options = SpectralMixtureOptions;
+
+ModelFile to_file(const MixtureMachine& self) {
+  ModelFile file = self.machine.to_file();
+  if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
+  return file;
+}
+
+// told(start, step, value) after each step; None: not at all.
+MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, Options options, int threads,
+                   std::size_t memory_budget, nb::handle told) {
+  options.execution = make_execution(threads, memory_budget, nb::none());
+  if (!told.is_none()) {
+    options.told = [told](Index start, Index step, double value) {
+      nb::gil_scoped_acquire locked;
+      told(start, step, value);
+    };
+  }
+  const Rows<double> x(X, "fit: X"), y(Y, "fit: Y");
+  std::optional<Rows<double>> w;
+  if (!weights.is_none()) {
+    w.emplace(as_array<double>(weights).attr("reshape")(1, -1), "fit: sample_weight");
+    require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
+  }
+  return run(options.execution, [&](const Execution&) {
+    return MixtureMachine{SpectralMixtureMachine::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
+  });
+}
+
+nb::object predict(const MixtureMachine& self, nb::handle X, int threads) {
+  const Rows<double> rows(X, "predict: X");
+  return nb::cast(to_numpy(run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+    return self.machine.predict(rows.view(), execution);
+  })));
+}
+
+// (mean, covariance) of a new observation
+nb::tuple predict_observation(const MixtureMachine& self, nb::handle X, int threads) {
+  const Rows<double> rows(X, "predict: X");
+  auto out = run(make_execution(threads, 0, nb::none()),
+                 [&](const Execution& execution) { return self.machine.predict_observation(rows.view(), execution); });
+  return nb::make_tuple(to_numpy(std::move(out.mean)), to_numpy(std::move(out.covariance)));
+}
+
+nb::list sample(const MixtureMachine& self, nb::handle X, Index draws, std::uint64_t seed, int threads) {
+  const Rows<double> rows(X, "sample: X");
+  auto all = run(make_execution(threads, 0, nb::none()),
+                 [&](const Execution& execution) { return self.machine.sample(rows.view(), draws, seed, execution); });
+  nb::list out;
+  for (auto& one : all) out.append(to_numpy(std::move(one)));
+  return out;
+}
+
+double nmll(const MixtureMachine& self, nb::handle X, nb::handle Y, int threads) {
+  const Rows<double> x(X, "nmll: X"), y(Y, "nmll: Y");
+  return run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+    return self.machine.negative_mean_log_likelihood(x.view(), y.view(), execution);
+  });
+}
+
+nb::dict report(const MixtureMachine& self) {
+  const SolveReport& report = self.machine.report();
+  nb::dict seconds, result;
+  for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
+  result["solver"] = report.solver;
+  result["reason"] = report.reason;
+  result["converged"] = report.status == SolveStatus::converged;
+  result["iterations"] = report.iterations;
+  result["residual"] = report.residual;
+  result["objective"] = std::isnan(report.objective) ? nb::none() : nb::object(nb::float_(report.objective));
+  result["message"] = report.message;
+  result["seconds"] = seconds;
+  return result;
+}
+
+// (W, real, imaginary) of each set of spectral points; W in radians.
+nb::list points(const MixtureMachine& self) {
+  nb::list out;
+  for (const auto& one : self.machine.points()) {
+    out.append(nb::make_tuple(to_numpy(Matrix<double>(one.W)), to_numpy(Matrix<double>(one.real)),
+                              to_numpy(Matrix<double>(one.imaginary))));
+  }
+  return out;
+}
+
+template <class E, class Parse, class Name>
+auto by_name(E Options::* member, Parse parse, Name name) {
+  return std::pair{[=](const Options& o) { return name(o.*member); },
+                   [=](Options& o, const std::string& text) { o.*member = parse(text); }};
+}
+
+void bind_options(nb::module_& m) {
+  nb::class_<Options> options(m, "SpectralMixtureOptions");
+  options.def(nb::init<>())
+      .def_rw("n_mixtures", &Options::n_mixtures)
+      .def_rw("n_components", &Options::n_components)
+      .def_rw("solver", &Options::solver)
+      .def_rw("max_iter", &Options::max_iter)
+      .def_rw("tol", &Options::tol)
+      .def_rw("learning_rate", &Options::learning_rate)
+      .def_rw("step_draws", &Options::step_draws)
+      .def_rw("n_draws", &Options::n_draws)
+      .def_rw("n_starts", &Options::n_starts)
+      .def_rw("n_inducing", &Options::n_inducing)
+      .def_rw("rank", &Options::rank)
+      .def_rw("phases", &Options::phases)
+      .def_rw("fit_intercept", &Options::fit_intercept)
+      .def_rw("float_features", &Options::float_features)
+      .def_rw("seed", &Options::seed)
+      .def(
+          "start_from",
+          [](Options& o, nb::handle weights, nb::handle means, nb::handle scales) {
+            o.start = Mixture{to_matrix(as_array<double>(weights).attr("reshape")(-1, 1), "start: weights").col(0),
+                              to_matrix(means, "start: means"),
+                              to_matrix(scales, "start: scales"),
+                              {}};
+            o.n_mixtures = o.start->size();
+          },
+          nb::arg("weights"), nb::arg("means"), nb::arg("scales"));
+  const auto add = [&](const char* name, const auto& accessors) {
+    options.def_prop_rw(name, accessors.first, accessors.second);
+  };
+  add("inference", by_name(&Options::inference, parse_inference, inference_name));
+  add("parameterization", by_name(&Options::parameterization, parse_parameterization, parameterization_name));
+  add("allocation", by_name(&Options::allocation, parse_allocation, allocation_name));
+  add("kl_copies", by_name(&Options::kl_copies, parse_kl_copies, kl_copies_name));
+  add("outputs", by_name(&Options::outputs, parse_mixture_outputs, mixture_outputs_name));
+  add("family", by_name(&Options::family, make_mixture_family, family_name));
+}
+
+}  // namespace
+
+MixtureMachine mixture_machine_from_file(const ModelFile& file, const std::string& source) {
+  const auto text = file.texts.find("estimator");
+  return {SpectralMixtureMachine::from_file(file, source), text == file.texts.end() ? std::string() : text->second};
+}
+
+void bind_mixture_machine(nb::module_& m) {
+  bind_options(m);
+  const auto parameters = [](const MixtureMachine& self) -> const SpectralParameters& {
+    return self.machine.parameters();
+  };
+  nb::class_<MixtureMachine>(m, "MixtureMachine")
+      .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("told") = nb::none())
+      .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
+      .def("predict_observation", &predict_observation, nb::arg("X"), nb::arg("threads") = 0)
+      .def("sample", &sample, nb::arg("X"), nb::arg("draws"), nb::arg("seed"), nb::arg("threads") = 0)
+      .def("nmll", &nmll, nb::arg("X"), nb::arg("Y"), nb::arg("threads") = 0)
+      .def(
+          "save",
+          [](const MixtureMachine& self, const std::string& path) {
+            nb::gil_scoped_release unlocked;
+            write_model_file(path, to_file(self));
+          },
+          nb::arg("path"))
+      .def("__getstate__",
+           [](const MixtureMachine& self) {
+             const auto bytes = encode_model(to_file(self));
+             return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+           })
+      .def("__setstate__",
+           [](MixtureMachine& self, const nb::bytes& bytes) {
+             std::vector<std::byte> copy(bytes.size());
+             std::memcpy(copy.data(), bytes.c_str(), copy.size());
+             new (&self)
+                 MixtureMachine(mixture_machine_from_file(decode_model(copy, "pickled model"), "pickled model"));
+           })
+      .def_rw("estimator", &MixtureMachine::estimator, "The package's own description, kept in the file.")
+      .def_prop_ro("dim_in", [](const MixtureMachine& self) { return self.machine.dim_in(); })
+      .def_prop_ro("dim_out", [](const MixtureMachine& self) { return self.machine.dim_out(); })
+      .def_prop_ro("weights",
+                   [=](const MixtureMachine& s) { return nb::cast(to_numpy(parameters(s).mixture.weights)); })
+      .def_prop_ro(
+          "means",
+          [=](const MixtureMachine& s) { return nb::cast(to_numpy(Matrix<double>(parameters(s).mixture.means))); })
+      .def_prop_ro(
+          "scales",
+          [=](const MixtureMachine& s) { return nb::cast(to_numpy(Matrix<double>(parameters(s).mixture.scales))); })
+      .def_prop_ro("family", [=](const MixtureMachine& s) { return family_name(parameters(s).mixture.family); })
+      .def_prop_ro("noise", [=](const MixtureMachine& s) { return nb::cast(to_numpy(parameters(s).noise)); })
+      .def_prop_ro("real",
+                   [=](const MixtureMachine& s) { return nb::cast(to_numpy(Matrix<double>(parameters(s).real))); })
+      .def_prop_ro("imaginary",
+                   [=](const MixtureMachine& s) { return nb::cast(to_numpy(Matrix<double>(parameters(s).imaginary))); })
+      .def_prop_ro("intercept", [](const MixtureMachine& s) { return nb::cast(to_numpy(s.machine.intercept())); })
+      .def_prop_ro("evidence", [](const MixtureMachine& s) { return s.machine.log_marginal_likelihood(); })
+      .def_prop_ro("start_evidences", [](const MixtureMachine& s) { return s.machine.start_evidences(); })
+      .def_prop_ro("curve", [](const MixtureMachine& s) { return s.machine.curve(); })
+      .def_prop_ro("points", &points)
+      .def_prop_ro("report", &report);
+  m.def(
+      "periodogram",
+      [](nb::handle x, nb::handle y, double highest) {
+        const auto column = [](nb::handle values, const char* name) -> Vector<double> {
+          return to_matrix(as_array<double>(values).attr("reshape")(-1, 1), name).col(0);
+        };
+        const Periodogram result = periodogram(column(x, "periodogram: x"), column(y, "periodogram: y"), highest);
+        return nb::make_tuple(to_numpy(result.frequencies), to_numpy(result.power));
+      },
+      nb::arg("x"), nb::arg("y"), nb::arg("highest") = 0.0);
+}
+
+}  // namespace carmina::python

@@ -1,0 +1,189 @@
+// models/mixture_objective.cpp -- the evidence of spectral points less their divergence from the prior; of processes,
+// as it is.
+#include "mixture_objective.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+namespace carmina {
+namespace {
+
+constexpr std::uint32_t cost_stream = 42, posterior_draw = 0x8000;
+constexpr Index cost_pairs = 2000;
+
+class FourierObjective final : public MixtureObjective {
+ public:
+  FourierObjective(ConstView<double> X, const Matrix<double>& Y, const double* weights,
+                   const SpectralMixtureOptions& options)
+      : X_(X), Y_(Y), options_(options), random_(0) {
+    if (weights) weights_ = Eigen::Map<const Vector<double>>(weights, X.rows());
+    if (options.float_features) {
+      const Vector<float> narrow = weights_.cast<float>();
+      evidence_.emplace<FourierEvidence<float>>(Matrix<float>(X.cast<float>()), Matrix<float>(Y.cast<float>()),
+                                                weights ? narrow.data() : nullptr);
+    } else {
+      evidence_.emplace<FourierEvidence<double>>(X, Y, weights ? weights_.data() : nullptr);
+    }
+  }
+
+  void begin(const Mixture& prior, const Random& random) override {
+    prior_ = prior;
+    random_ = random;
+    frozen_ = false;
+  }
+
+  void redraw(const SpectralParameters& at, Index step, double temperature) override {
+    counts_ = allocate(at.mixture, temperature);
+    draws_.clear();
+    for (Index k = 0; k < options_.step_draws; ++k) {
+      draws_.push_back(draw_points(at.mixture, counts_, of_draw(step * options_.step_draws + k)));
+    }
+  }
+  void freeze(const SpectralParameters& at) override {
+    counts_ = allocate(at.mixture, 1);
+    draws_ = {draw_points(at.mixture, counts_, of_draw(posterior_draw))};
+    frozen_ = true;
+  }
+
+  double value(const SpectralParameters& at, SpectralParameters* gradient) override {
+    const double share = 1 / static_cast<double>(draws_.size());
+    if (gradient) *gradient = at.zeros();
+    double sum = 0;
+    for (const SpectralDraw& draw : draws_) {
+      const WeightedFrequencies points = spectral_points(at, draw);
+      WeightedFrequencies by;
+      sum += share * evidence(points, gradient ? &by : nullptr);
+      if (!std::isfinite(sum)) return sum;
+      if (!gradient) continue;
+      by.W *= share, by.real *= share, by.imaginary *= share, by.noise *= share;
+      add_pulled_back(at, draw, points, by, *gradient);
+    }
+    if (options_.kl_copies == KlCopies::none) return sum;
+    Mixture unused = at.mixture;
+    return sum - mixture_divergence(at.mixture, prior_, copies(), -1, gradient ? gradient->mixture : unused);
+  }
+
+  std::vector<Index> copies() const override {
+    return options_.kl_copies == KlCopies::one ? std::vector<Index>(counts_.size(), 1) : counts_;
+  }
+
+  void finish(const SpectralParameters& at, const Vector<double>& scale, std::vector<WeightedFrequencies>& points,
+              std::vector<FourierPosterior>& posteriors, MixtureProcess&, double& evidence_out) const override {
+    const auto counts = frozen_ ? counts_ : allocate(at.mixture, 1);
+    const Matrix<double> Y = Y_ * scale.asDiagonal();
+    const FourierEvidence<double> evidence(X_, Y, weights_.size() > 0 ? weights_.data() : nullptr);
+    evidence_out = 0;
+    for (Index k = 0; k < options_.n_draws; ++k) {
+      const auto draw = draw_points(at.mixture, counts, of_draw(posterior_draw + k));
+      WeightedFrequencies one = spectral_points(at, draw);
+      const Index rank = one.rank();
+      for (Index j = 0; j < one.real.cols(); ++j) {
+        one.real.col(j) *= scale[j / rank];
+        if (one.imaginary.size() > 0) one.imaginary.col(j) *= scale[j / rank];
+      }
+      one.noise = one.noise.cwiseProduct(scale.cwiseAbs2());
+      posteriors.push_back(evidence.posterior(one, options_.execution));
+      evidence_out += posteriors.back().evidence / static_cast<double>(options_.n_draws);
+      points.push_back(std::move(one));
+    }
+  }
+
+ private:
+  Random of_draw(Index k) const { return random_.child(static_cast<std::uint32_t>(k)); }
+
+  double evidence(const WeightedFrequencies& points, WeightedFrequencies* gradient) const {
+    if (const auto* narrow = std::get_if<FourierEvidence<float>>(&evidence_)) {
+      return (*narrow)(points, gradient, options_.execution);
+    }
+    return std::get<FourierEvidence<double>>(evidence_)(points, gradient, options_.execution);
+  }
+
+  std::vector<Index> allocate(const Mixture& mixture, double temperature) const {
+    const Index m = options_.n_components / 2;
+    switch (options_.allocation) {
+      case Allocation::equal:
+        return equal_allocation(mixture.size(), m);
+      case Allocation::softmax:
+        return softmax_allocation(mixture.weights, m, temperature);
+      case Allocation::optimal:
+        return optimal_allocation(allocation_costs(mixture, X_, cost_pairs, Random(options_.seed, cost_stream)), m);
+    }
+    fail("unknown allocation");
+  }
+
+  ConstView<double> X_;
+  Matrix<double> Y_;
+  Vector<double> weights_;
+  const SpectralMixtureOptions& options_;
+  std::variant<std::monostate, FourierEvidence<float>, FourierEvidence<double>> evidence_;
+  Mixture prior_;
+  Random random_;
+  std::vector<Index> counts_;
+  std::vector<SpectralDraw> draws_;
+  bool frozen_ = false;
+};
+
+class ProcessObjective final : public MixtureObjective {
+ public:
+  ProcessObjective(ConstView<double> X, const Matrix<double>& Y, const SpectralMixtureOptions& options)
+      : X_(X), Y_(Y), options_(options) {}
+
+  void begin(const Mixture& prior, const Random&) override {
+    counts_.assign(static_cast<std::size_t>(prior.size()), 1);
+  }
+  void redraw(const SpectralParameters&, Index, double) override {}
+  void freeze(const SpectralParameters&) override {}
+  std::vector<Index> copies() const override { return counts_; }
+
+  double value(const SpectralParameters& at, SpectralParameters* gradient) override {
+    const MixtureEvidence result = evidence(at, Y_, gradient != nullptr);
+    if (gradient) {
+      *gradient = at.zeros();
+      gradient->mixture.weights = result.by_mixture.weights;
+      gradient->mixture.means = result.by_mixture.means;
+      gradient->mixture.scales = result.by_mixture.scales;
+      gradient->noise[0] = result.by_noise;
+      gradient->inducing = result.by_inducing;
+    }
+    return result.value;
+  }
+
+  void finish(const SpectralParameters& at, const Vector<double>& scale, std::vector<WeightedFrequencies>&,
+              std::vector<FourierPosterior>&, MixtureProcess& process, double& evidence_out) const override {
+    process = at.inducing.size() > 0
+                  ? inducing_process(at.mixture, at.noise[0], at.inducing, X_, Y_, options_.execution)
+                  : exact_process(at.mixture, at.noise[0], X_, Y_, options_.execution);
+    // One scale s for all outputs: K becomes s^2 K, so L becomes s L, and K^-1 y becomes K^-1 y / s.
+    process.coefficients /= scale[0];
+    process.L *= scale[0];
+    evidence_out = evidence(at, Y_, false).value - static_cast<double>(X_.rows()) * scale.array().log().sum();
+  }
+
+ private:
+  MixtureEvidence evidence(const SpectralParameters& at, const Matrix<double>& Y, bool gradient) const {
+    return at.inducing.size() > 0
+               ? inducing_evidence(at.mixture, at.noise[0], at.inducing, X_, Y, gradient, options_.execution)
+               : exact_evidence(at.mixture, at.noise[0], X_, Y, gradient, options_.execution);
+  }
+
+  ConstView<double> X_;
+  Matrix<double> Y_;
+  const SpectralMixtureOptions& options_;
+  std::vector<Index> counts_;
+};
+
+}  // namespace
+
+std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<double> X, const Matrix<double>& Y,
+                                                         const double* weights, const SpectralMixtureOptions& options) {
+  return std::make_unique<FourierObjective>(X, Y, weights, options);
+}
+std::unique_ptr<MixtureObjective> make_process_objective(ConstView<double> X, const Matrix<double>& Y,
+                                                         const SpectralMixtureOptions& options) {
+  return std::make_unique<ProcessObjective>(X, Y, options);
+}
+
+}  // namespace carmina

@@ -1,0 +1,18 @@
+// models/periodogram.hpp -- the power of several outputs over one input column, summed.
+#pragma once
+#include <carmina/models/empirical_spectrum.hpp>
+
+namespace carmina {
+
+// Half the inverse of the median of the positive steps of x: beyond it evenly spaced inputs would repeat. 0 where all
+// x are equal.
+double highest_frequency(Vector<double> x);
+
+// Whether x are places of one regular grid, to 1e-6 of its step; gaps and repetitions are allowed.
+bool on_regular_grid(const Vector<double>& x);
+
+// As `periodogram`, of the columns of Y (n, p), each centred; missing entries are NaN. Power is in units of variance: a
+// sinusoid's amplitude^2 / 2 stands at its frequency.
+Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y, double highest, Index limit);
+
+}  // namespace carmina
