@@ -89,6 +89,7 @@ void Callable::values(const T* X, Index rows, const T* Z, Index count, Index d, 
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type takes none
 #define CARMINA_INSTANTIATE(T)                                                                \
   template void Polynomial::values(const T*, Index, const T*, Index, Index, T*, Index) const; \
   template void Sobolev1::values(const T*, Index, const T*, Index, Index, T*, Index) const;   \
@@ -97,5 +98,6 @@ void Callable::values(const T* X, Index rows, const T* Z, Index count, Index d, 
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace carmina

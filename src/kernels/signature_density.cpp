@@ -24,8 +24,9 @@ struct Phases {
     for (Index j = 0; j < axes; ++j) {
       const Vector<double> c = cosine, s = sine;
       cosine.resize(c.size() * size), sine.resize(c.size() * size);
+      const Index half = size / 2;
       for (Index k = 0; k < size; ++k) {
-        const double angle = angles[j] * static_cast<double>(k - size / 2), ck = std::cos(angle), sk = std::sin(angle);
+        const double angle = angles[j] * static_cast<double>(k - half), ck = std::cos(angle), sk = std::sin(angle);
         for (Index i = 0; i < c.size(); ++i) {
           cosine[i * size + k] = c[i] * ck - s[i] * sk;
           sine[i * size + k] = s[i] * ck + c[i] * sk;
@@ -58,8 +59,9 @@ double SignatureSpectrum::frequency_step(Index j) const { return turn / (static_
 
 Vector<double> SignatureSpectrum::point(Index index, bool frequency) const {
   Vector<double> out(d_);
+  const Index half = size_ / 2;
   for (Index j = d_ - 1; j >= 0; --j, index /= size_) {
-    out[j] = static_cast<double>(index % size_ - size_ / 2) * (frequency ? frequency_step(j) : step(j));
+    out[j] = static_cast<double>(index % size_ - half) * (frequency ? frequency_step(j) : step(j));
   }
   return out;
 }

@@ -8,7 +8,7 @@ Matrix<double> Sketch::toarray() const {
   Matrix<double> S = Matrix<double>::Zero(rows(), n);
   std::visit(
       [&](const auto& m) {
-        const Matrix<double> dense(m);
+        const Matrix<double> dense(m);  // NOLINT(performance-unnecessary-copy-initialization): the other type is sparse
         for (Index a = 0; a < anchor_count(); ++a) S.col(anchors[static_cast<std::size_t>(a)]) = dense.col(a);
       },
       mixing);

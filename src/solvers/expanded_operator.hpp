@@ -51,7 +51,7 @@ class ExpandedOperator {
   // out (n, p) = P_c theta
   void forward(const Vector<double>& theta, Matrix<double>& out) const {
     const Matrix<double> coefficients = problem_.expansion.expand(theta);
-    const Matrix<T> narrow = coefficients.template cast<T>();
+    const Matrix<T>& narrow = coefficients.template cast<T>();
     const Vector<double> mean = coefficients.transpose() * feature_mean();
     out.resize(sums_.rows, coefficients.cols());
     for_blocks([&](const RowBlock<T>& block) {

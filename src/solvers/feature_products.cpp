@@ -68,7 +68,7 @@ FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution
   FeatureProducts products{n, m, {}, {}, {}};
   products.forward = [&phi, execution, n, m, tiles, rows_of](const Matrix<double>& C, Matrix<double>& F) {
     const Index q = C.cols();
-    const Matrix<T> narrow = C.template cast<T>();
+    const Matrix<T>& narrow = C.template cast<T>();
     F.resize(n, q);
     parallel_for(tiles, execution.thread_count(), [&](Index tile, int) {
       const Index rows = rows_of(tile), first = tile * tile_rows;
@@ -124,7 +124,7 @@ FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& r
     for (auto block = rows.next(rows_at_once); block.rows > 0; block = rows.next(rows_at_once)) body(block);
   };
   products.forward = [&map, blocks, execution, row_count](const Matrix<double>& C, Matrix<double>& F) {
-    const Matrix<T> narrow = C.template cast<T>();
+    const Matrix<T>& narrow = C.template cast<T>();
     F.resize(row_count, C.cols());
     blocks([&](const RowBlock<T>& block) {
       Matrix<T> part(block.rows, C.cols());

@@ -48,7 +48,7 @@ RowSums stream_sums(const M& map, RowSource<typename M::Scalar>& rows, Index row
 template <ScalarMap M>
 void normal_product(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once, const RowSums& sums,
                     bool fit_intercept, const Matrix<double>& P, Matrix<double>& HP, const Execution& execution) {
-  const Matrix<typename M::Scalar> direction = P.template cast<typename M::Scalar>();
+  const Matrix<typename M::Scalar>& direction = P.template cast<typename M::Scalar>();
   HP.setZero(P.rows(), P.cols());
   rows.rewind();
   for (auto block = rows.next(rows_at_once); block.rows > 0; block = rows.next(rows_at_once)) {
