@@ -18,8 +18,12 @@
 #include <carmina/losses/loss.hpp>
 #include <carmina/losses/row_functions.hpp>
 #include <carmina/models/evaluation.hpp>
+#include <carmina/models/incremental.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/learn_kernel.hpp>
 #include <carmina/models/median_heuristic.hpp>
+#include <carmina/models/posterior.hpp>
+#include <carmina/models/spectral_mixture.hpp>
 #include <carmina/models/tune.hpp>
 #include <carmina/random/philox.hpp>
 #include <carmina/sketches/distribution.hpp>

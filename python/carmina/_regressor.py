@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from carmina import _core, losses, theory
 from carmina._machine import KernelMachineEstimator
@@ -125,13 +126,75 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
+        return self._fit(X, y, sample_weight, in_parts=False)
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool
+    ) -> KernelRegressor:
         target_names = _column_names(y)
         X, y = self._validated(X, y, multi_output=True, y_numeric=True)
         options = self._options()
         options.target_names = target_names
-        options.keep_moments = self._moment_bytes(options, y) <= self._most_moment_bytes()
+        options.keep_moments = in_parts or self._moment_bytes(options, y) <= self._most_moment_bytes()
+        if in_parts:
+            if options.solver not in ("auto", "direct"):
+                raise ValueError(f"partial_fit: solver must be 'auto' or 'direct', found {self.solver!r}")
+            if self.approximation != "fourier" or options.loss != losses.Squared():
+                raise ValueError(
+                    "partial_fit: it is for Fourier features and the squared loss, found "
+                    f"approximation={self.approximation!r}, loss={self.loss!r}"
+                )
+            options.solver = "direct"
         self._fit_machine(X, y.reshape(len(y), -1), sample_weight, options)
         self._y_ndim = y.ndim
+        return self
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> KernelRegressor:
+        """Learn from more rows: the model is that of one fit to all rows so far.
+
+        For Fourier features and the squared loss. The first call decides on the kernel's width, the scaling
+        of the inputs and their precision; each call costs its own rows and one solve. Sums over the rows stay
+        in memory, not in files or pickles.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from carmina import KernelRegressor, datasets
+        >>> data = datasets.friedman(400, random_state=0)
+        >>> parts = KernelRegressor(n_components=100, gamma=0.5, random_state=0)
+        >>> for rows in np.array_split(np.arange(400), 4):
+        ...     parts = parts.partial_fit(data.X[rows], data.Y[rows])
+        >>> whole = KernelRegressor(n_components=100, gamma=0.5, random_state=0).fit(data.X, data.Y)
+        >>> bool(abs(parts.predict(data.X) - whole.predict(data.X)).max() < 1e-8)
+        True
+        """
+        if "_machine" not in vars(self):
+            return self._fit(X, y, sample_weight, in_parts=True)
+        X, y = self._validated(X, y, multi_output=True, y_numeric=True, reset=False)
+        if y.ndim != self._y_ndim:
+            raise ValueError(f"partial_fit: y had {self._y_ndim} dimensions before, found {y.ndim}")
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        self._machine = self._machine.fit_further(
+            X,
+            y.reshape(len(y), -1),
+            sample_weight,
+            threads=thread_count(self.n_jobs),
+            memory_budget=memory_bytes(self.memory_budget),
+        )
+        return self
+
+    def merge(self, other: KernelRegressor) -> KernelRegressor:
+        """Join what another model has learnt from its rows: the model is that of one fit to the rows of both.
+
+        Both must be Fourier machines with the squared loss, the same kernel, frequencies (`random_state`,
+        `n_components`), scaling and alpha, fitted by `partial_fit` or by a direct `fit`.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        self._machine = self._machine.merge(other._machine, threads=thread_count(self.n_jobs))
         return self
 
     def predict(

@@ -1,4 +1,5 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
+#include <carmina/models/incremental.hpp>
 #include <carmina/models/posterior.hpp>
 #include <cmath>
 #include <cstring>
@@ -75,6 +76,30 @@ Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, 
     return run(options.execution, [&](const Execution&) {
       return Machine{KernelMachine<T>::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
     });
+  });
+}
+
+Machine fit_further(const Machine& self, nb::handle X, nb::handle Y, nb::handle weights, int threads,
+                    std::size_t memory_budget) {
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
+    const Rows<T> x(X, "partial_fit: X"), y(Y, "partial_fit: Y");
+    std::optional<Rows<T>> w;
+    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "partial_fit: sample_weight");
+    require(!w || w->columns() == x.rows(), "partial_fit: sample_weight has {} entries, X has {} rows",
+            w ? w->columns() : 0, x.rows());
+    return run(make_execution(threads, memory_budget, nb::none()), [&](const Execution& execution) {
+      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+      return Machine{carmina::fit_further(machine, rows, execution), {}};
+    });
+  });
+}
+
+Machine merge(const Machine& self, const Machine& other, int threads) {
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
+    const auto* same = std::get_if<KernelMachine<T>>(&other.machine);
+    require(same != nullptr, "merge: one machine is in float32, the other in float64");
+    return run(make_execution(threads, 0, nb::none()),
+               [&](const Execution& execution) { return Machine{carmina::merge(machine, *same, execution), {}}; });
   });
 }
 
@@ -246,6 +271,9 @@ void bind_machine(nb::module_& m) {
   nb::class_<Machine>(m, "Machine")
       .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
+      .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,
+           nb::arg("memory_budget") = 0)
+      .def("merge", &merge, nb::arg("other"), nb::arg("threads") = 0)
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
