@@ -94,6 +94,12 @@ FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution
     out.setZero(m + 1, m + 1);
     add_gram(phi.data(), m, n, m, u.data(), out, execution);
   };
+  products.runs = [&phi, n, m](const auto& body) {
+    body(0, n, [&phi, m](const Index* places, Index count, Matrix<double>& out) {
+      out.resize(count, m);
+      for (Index k = 0; k < count; ++k) out.row(k) = phi.row(places[k]).template cast<double>();
+    });
+  };
   return products;
 }
 
@@ -101,7 +107,7 @@ FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution
 FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Execution& execution) {
   const FeatureProducts tall = stored_features(phi, execution);
   const Index n = phi.rows() / outputs;
-  FeatureProducts products{n, phi.cols(), {}, {}, tall.gram, outputs};
+  FeatureProducts products{n, phi.cols(), {}, {}, tall.gram, outputs, {}};
   products.forward = [tall, n, outputs](const Matrix<double>& C, Matrix<double>& F) {
     Matrix<double> column;
     tall.forward(C, column);
@@ -109,6 +115,14 @@ FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Ex
   };
   products.backward = [tall](const Matrix<double>& R, Matrix<double>& out) {
     tall.backward(Matrix<double>(Eigen::Map<const Matrix<double>>(R.data(), R.size(), 1)), out);
+  };
+  products.runs = [&phi, n, outputs](const auto& body) {
+    body(0, n, [&phi, outputs](const Index* places, Index count, Matrix<double>& out) {
+      out.resize(count * outputs, phi.cols());
+      for (Index k = 0; k < count; ++k) {
+        out.middleRows(k * outputs, outputs) = phi.middleRows(places[k] * outputs, outputs);
+      }
+    });
   };
   return products;
 }
@@ -149,6 +163,16 @@ FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& r
         evaluate(map, block.inputs().middleRows(first, count), View<T>(phi), execution);
         add_gram(phi.data(), m, count, m, u.data() + block.first_row + first, out, execution);
       }
+    });
+  };
+  products.runs = [&map, blocks, execution, m](const auto& body) {
+    blocks([&](const RowBlock<T>& block) {
+      body(block.first_row, block.rows, [&](const Index* places, Index count, Matrix<double>& out) {
+        Matrix<T> X(count, block.dim_in), phi(count, m);
+        for (Index k = 0; k < count; ++k) X.row(k) = block.inputs().row(places[k]);
+        evaluate(map, X, View<T>(phi), execution);
+        out = phi.template cast<double>();
+      });
     });
   };
   return products;
