@@ -50,6 +50,7 @@ void FitArguments::add(CLI::App& command) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NUMBERS");
+  command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
   option("--seed", seed_, "N", "Seed of the random features")->check(looks_like_integer());
   option("--sampling", sampling_, "iid|orthogonal|sobol", "How the features' frequencies are drawn");
   option("--solver", fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs",
