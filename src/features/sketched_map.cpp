@@ -205,6 +205,25 @@ void SketchedMap<T>::tile(const Prepared& in, Index first, Index count, T* out, 
   for (Index i = 0; i < in.rows; ++i) std::copy_n(in.z + i * n_features() + first, count, out + i * ldo);
 }
 
+void mixed_kernel(const KernelMap<double>& map, const Mixing& mixing, ConstView<double> X, View<double> out,
+                  const Execution& execution) {
+  check_mixing(mixing, map.units());
+  const Index n = X.rows();
+  parallel_for((n + block_rows - 1) / block_rows, execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    const Index first = task * block_rows, rows = std::min(block_rows, n - first);
+    std::vector<double> scratch(static_cast<std::size_t>(map.prepared_size(rows)));
+    const auto in = map.prepare(X.row(first).data(), X.outerStride(), rows, scratch.data());
+    out.middleRows(first, rows) =
+        std::visit([&](const auto& m) { return mixed_values(map, m, in, map.units()); }, mixing).transpose();
+  });
+}
+
+Matrix<double> whitening_from(const Mixing& mixing, const Matrix<double>& at_anchors, const Execution& execution) {
+  const Matrix<double> H = std::visit([&](const auto& m) -> Matrix<double> { return m * at_anchors; }, mixing);
+  return whitening_of((H + H.transpose()) / 2, floor_double, execution);
+}
+
 template class SketchedMap<float>;
 template class SketchedMap<double>;
 
