@@ -32,6 +32,26 @@ void ordered_sum(Index tiles, Index rows, Index columns, int threads, const Fill
   }
 }
 
+// The lower triangle of total += packedᵀ packed of the first `rows` rows, a square of columns a task: threads of BLAS's
+// own would wait for each other, and for the pool's, between products as short as these.
+void add_packed(const Matrix<double>& packed, Index rows, Matrix<double>& total, int threads) {
+  constexpr Index side = 192;
+  const Index width = packed.cols(), t = (width + side - 1) / side;
+  parallel_for(t * (t + 1) / 2, threads, [&](Index task, int) {
+    Index i = 0, j = task;
+    while (j > i) j -= ++i;
+    const Index height = std::min(side, width - i * side), breadth = std::min(side, width - j * side);
+    const double *left = packed.data() + i * side, *right = packed.data() + j * side;
+    double* const out = total.data() + i * side * width + j * side;
+    if (i == j) {
+      backend::gram<double>(height, rows, 1.0, left, width, 1.0, out, width);
+    } else {
+      backend::gemm<double>(Transpose::yes, Transpose::no, height, breadth, rows, 1.0, left, width, right, width, 1.0,
+                            out, width);
+    }
+  });
+}
+
 // Adds [phi, 1]ᵀ diag(u) [phi, 1] of rows held in memory, lower triangle. Rows without weight are left out, the others
 // multiplied by sqrt(u) and packed, about `packed_rows` at a time.
 template <Real T>
@@ -54,8 +74,7 @@ void add_gram(const T* phi, Index stride, Index rows, Index m, const double* u, 
         packed(k, m) = root;
       }
     });
-    BlasThreads blas(execution.thread_count());
-    backend::gram<double>(m + 1, now, 1.0, packed.data(), m + 1, 1.0, total.data(), m + 1);
+    add_packed(packed, now, total, execution.thread_count());
   }
 }
 
