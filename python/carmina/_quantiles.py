@@ -38,6 +38,7 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
         As for `KernelRegressor`.
     solver, max_iter, tol, random_state, n_jobs, memory_budget, verbose
         As for `KernelRegressor`; of the solvers "auto", "newton" and "adam" know this loss.
+        `tol` is 1e-7 unless given: weighted rows and repeated ones are to predict alike to seven digits.
     early_stopping, validation_fraction, n_iter_no_change
         As for `KernelRegressor`.
 
@@ -79,7 +80,7 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
         sampling: str = "iid",
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
