@@ -50,13 +50,17 @@ void FitArguments::add(CLI::App& command) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NUMBERS");
+  command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
   option("--seed", seed_, "N", "Seed of the random features")->check(looks_like_integer());
   option("--sampling", sampling_, "iid|orthogonal|sobol", "How the features' frequencies are drawn");
   option("--solver", fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs",
-         "direct: factorise a matrix; cg: iterate, in less memory; newton, lbfgs: other losses than squared; the "
-         "rest: Fourier features only");
+         "direct: factorise a matrix; cg: iterate, in less memory; newton, lbfgs, adam: other losses than squared; the "
+         "rest and adam with squared: Fourier features only");
   option("--max-iter", fit.max_iter, "N", "Most iterations; of sgd and adam: passes over the rows");
   option("--tol", fit.tol, "NUMBER", "Relative residual at which iterations stop; sgd and adam: at its root");
+  option("--validation-fraction", fit.validation_fraction, "NUMBER",
+         "Of adam with other losses than squared: part of the rows held out to tell when to stop; 0: none");
+  option("--patience", fit.patience, "N", "Passes over the rows without a smaller loss of those held out");
   resources_.add_threads(command);
   resources_.add_memory(command);
   command.add_flag("--float32", float32, "Compute in single precision");

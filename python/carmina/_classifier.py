@@ -30,6 +30,8 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         As for `KernelRegressor`.
     solver, max_iter, tol, random_state, n_jobs, memory_budget, verbose
         As for `KernelRegressor`.
+    early_stopping, validation_fraction, n_iter_no_change
+        As for `KernelRegressor`.
     coding : "simplex" or "one-hot", default="simplex"
         How the scores of different classes go together.
 
@@ -74,6 +76,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
         verbose: bool = False,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
         coding: str = "simplex",
     ) -> None:
         super().__init__(
@@ -94,6 +99,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             n_jobs=n_jobs,
             memory_budget=memory_budget,
             verbose=verbose,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
         )
         self.coding = coding
 

@@ -39,16 +39,16 @@ class SolveReport:
     Attributes
     ----------
     solver : str
-        "direct", "cg", "lsmr", "idr", "sgd" or "adam"; of losses other than the squared one "newton" or
-        "lbfgs".
+        "direct", "cg", "lsmr", "idr", "sgd" or "adam"; of losses other than the squared one "newton", "lbfgs"
+        or "adam".
     reason : str
         Why this one.
     converged : bool
     iterations : int
         1 for a direct solve; of "sgd" and "adam": passes over the rows.
     residual : float
-        Relative residual of the linear system; 0 where a factorisation gave the solution. Of "newton" and
-        "lbfgs" the relative duality gap: no other model has an objective smaller by more.
+        Relative residual of the linear system; 0 where a factorisation gave the solution. Of losses other
+        than the squared one the relative duality gap: no other model has an objective smaller by more.
     objective : float or None
         J at the solution, where the solver knows it.
     message : str
@@ -89,6 +89,9 @@ class KernelMachineEstimator(BaseEstimator):
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
         verbose: bool = False,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
     ) -> None:
         self.kernel = kernel
         self.approximation = approximation
@@ -107,6 +110,9 @@ class KernelMachineEstimator(BaseEstimator):
         self.n_jobs = n_jobs
         self.memory_budget = memory_budget
         self.verbose = verbose
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
@@ -210,6 +216,13 @@ class KernelMachineEstimator(BaseEstimator):
         options.solver = one_of("solver", self.solver, SOLVERS)
         options.max_iter = integer("max_iter", self.max_iter)
         options.tol = number("tol", self.tol)
+        held_out = number("validation_fraction", self.validation_fraction)
+        if not 0 < held_out < 1:
+            raise ValueError(f"validation_fraction must be between 0 and 1, found {held_out}")
+        options.validation_fraction = held_out if self.early_stopping else 0.0
+        options.patience = integer("n_iter_no_change", self.n_iter_no_change)
+        if options.patience < 1:
+            raise ValueError(f"n_iter_no_change must be at least 1, found {options.patience}")
         options.seed = seed_of(self.random_state)
         return options
 

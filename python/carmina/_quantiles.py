@@ -37,7 +37,10 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
     approximation, n_components, alpha, gamma, fit_intercept, scale_inputs, fill_missing, sampling
         As for `KernelRegressor`.
     solver, max_iter, tol, random_state, n_jobs, memory_budget, verbose
-        As for `KernelRegressor`; of the solvers "auto" and "newton" know this loss.
+        As for `KernelRegressor`; of the solvers "auto", "newton" and "adam" know this loss.
+        `tol` is 1e-7 unless given: weighted rows and repeated ones are to predict alike to seven digits.
+    early_stopping, validation_fraction, n_iter_no_change
+        As for `KernelRegressor`.
 
     Attributes
     ----------
@@ -77,11 +80,14 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
         sampling: str = "iid",
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
         verbose: bool = False,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
     ) -> None:
         super().__init__(
             kernel=kernel,
@@ -101,6 +107,9 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
             n_jobs=n_jobs,
             memory_budget=memory_budget,
             verbose=verbose,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
         )
         self.quantiles = quantiles
         self.quantile_gamma = quantile_gamma

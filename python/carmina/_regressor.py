@@ -61,8 +61,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     solver : "auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton" or "lbfgs", default="auto"
         Of the squared loss: a factorisation; conjugate gradients; and, of Fourier machines alone, two more
         Krylov methods and two that work on batches of rows. "auto" takes "direct" or "cg"; `report_.reason`
-        says why. Of other losses: "newton", which ends with a certified duality gap, and for smooth ones
-        "lbfgs".
+        says why. Of other losses: "newton", which ends with a certified duality gap; for smooth ones
+        "lbfgs"; and "adam", by batches of rows, with `early_stopping`.
     max_iter : int, default=1000
         Most iterations of all but "direct"; of "sgd" and "adam" passes over the rows.
     tol : float, default=1e-6
@@ -76,6 +76,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         Bytes, or a text like "2G", that the fit may use; None: what the machine has.
     verbose : bool, default=False
         Print progress to stderr.
+    early_stopping : bool, default=True
+        Of "adam" with losses other than the squared one: hold rows out, stop when their loss no longer
+        falls, and keep the coefficients that had the smallest. Otherwise it goes on as `tol` says.
+    validation_fraction : float, default=0.1
+        The part of the rows that `early_stopping` holds out, drawn by `random_state`.
+    n_iter_no_change : int, default=10
+        Passes over the rows without a smaller loss after which `early_stopping` stops.
 
     Attributes
     ----------

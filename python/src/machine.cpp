@@ -258,6 +258,8 @@ void bind_options(nb::module_& m) {
       .def_rw("solver", &FitOptions::solver)
       .def_rw("max_iter", &FitOptions::max_iter)
       .def_rw("tol", &FitOptions::tol)
+      .def_rw("validation_fraction", &FitOptions::validation_fraction)
+      .def_rw("patience", &FitOptions::patience)
       .def_rw("seed", &FitOptions::seed)
       .def_rw("keep_moments", &FitOptions::keep_moments)
       .def_rw("input_names", &FitOptions::input_names)

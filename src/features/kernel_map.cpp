@@ -52,41 +52,42 @@ typename KernelMap<T>::Prepared KernelMap<T>::prepare(const T* X, Index ldx, Ind
 }
 
 template <Real T>
-void KernelMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index, Index ldo) const {
+void KernelMap<T>::values(const Prepared& a, const Prepared& b, T* out, Index ldo) const {
   std::visit(
       [&]<class K>(const K& k) {
         if constexpr (Pairwise<K>) {
-          k.values(in.x, in.rows, placed_.row(first).data(), count, dim_in(), out, ldo);
+          k.values(a.x, a.rows, b.x, b.rows, dim_in(), out, ldo);
         } else {
           if constexpr (K::distance == Distance::squared) {
-            squared_distances(in, first, count, out, ldo);
+            squared_distances(a, b, out, ldo);
           } else {
-            manhattan_distances(in, first, count, out, ldo);
+            manhattan_distances(a, b, out, ldo);
           }
-          for (Index i = 0; i < in.rows; ++i) k.of_distances(out + i * ldo, count);
+          for (Index i = 0; i < a.rows; ++i) k.of_distances(out + i * ldo, b.rows);
         }
       },
       kernel_);
 }
 
 template <Real T>
-void KernelMap<T>::squared_distances(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+void KernelMap<T>::squared_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const {
   // |x - z|^2 = |x|^2 + |z|^2 - 2<x, z>; rounding may leave it just below zero.
-  backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(-2), in.x, dim_in(),
-                   placed_.row(first).data(), dim_in(), T(0), out, ldo);
-  const T* anchor_norms = placed_norms_.data() + first;
-  for (Index i = 0; i < in.rows; ++i) {
+  backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, a.rows, b.rows, dim_in(), T(-2), a.x, dim_in(), b.x,
+                   dim_in(), T(0), out, ldo);
+  for (Index i = 0; i < a.rows; ++i) {
     T* row = out + i * ldo;
-    for (Index j = 0; j < count; ++j) row[j] = std::max(T(0), row[j] + in.norms[i] + anchor_norms[j]);
+    for (Index j = 0; j < b.rows; ++j) row[j] = std::max(T(0), row[j] + a.norms[i] + b.norms[j]);
   }
 }
 
 template <Real T>
-void KernelMap<T>::manhattan_distances(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+void KernelMap<T>::manhattan_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const {
   const Index d = dim_in();
-  for (Index i = 0; i < in.rows; ++i) {
-    const Eigen::Map<const Vector<T>> x(in.x + i * d, d);
-    for (Index j = 0; j < count; ++j) out[i * ldo + j] = (x - placed_.row(first + j).transpose()).template lpNorm<1>();
+  for (Index i = 0; i < a.rows; ++i) {
+    const Eigen::Map<const Vector<T>> x(a.x + i * d, d);
+    for (Index j = 0; j < b.rows; ++j) {
+      out[i * ldo + j] = (x - Eigen::Map<const Vector<T>>(b.x + j * d, d)).template lpNorm<1>();
+    }
   }
 }
 

@@ -18,26 +18,28 @@ constexpr Index anchor_tile = 256;  // anchors at a time: a tile of values in do
 constexpr Index gather_tiles = 16;  // row blocks of K Sᵀ that wait for their product with S
 constexpr double floor_double = 1e-12, floor_float = 1e-9;
 
-// g (k, rows) += M Kᵀ for the tile K (rows, count) of values at anchors [first, first + count).
+// g (k, rows) += M K for the tile K (count, rows) of values at anchors [first, first + count).
 void add_mixed(const SparseMixing& M, Index first, const Matrix<double>& K, Matrix<double>& g) {
-  const Matrix<double> turned = K.transpose();
-  g.noalias() += M.middleCols(first, K.cols()) * turned;
+  for (Index a = 0; a < K.rows(); ++a) {
+    for (SparseMixing::InnerIterator entry(M, first + a); entry; ++entry)
+      g.row(entry.row()) += entry.value() * K.row(a);
+  }
 }
 void add_mixed(const Matrix<double>& M, Index first, const Matrix<double>& K, Matrix<double>& g) {
-  backend::gemm<double>(Transpose::no, Transpose::yes, M.rows(), K.rows(), K.cols(), 1.0, M.data() + first, M.cols(),
+  backend::gemm<double>(Transpose::no, Transpose::no, M.rows(), K.cols(), K.rows(), 1.0, M.data() + first, M.cols(),
                         K.data(), K.cols(), 1.0, g.data(), g.cols());
 }
 
-// M k(x) for up to block_rows rows: (k, rows).
+// M k(x) over the anchors [0, anchors) for up to block_rows rows: (k, rows).
 template <Real T, class M>
-Matrix<double> mixed_values(const KernelMap<T>& map, const M& mixing, const T* X, Index ldx, Index rows, T* scratch) {
-  const auto in = map.prepare(X, ldx, rows, scratch);
-  Matrix<double> g = Matrix<double>::Zero(mixing.rows(), rows), wide;
+Matrix<double> mixed_values(const KernelMap<T>& map, const M& mixing, const typename KernelMap<T>::Prepared& in,
+                            Index anchors) {
+  Matrix<double> g = Matrix<double>::Zero(mixing.rows(), in.rows), wide;
   Matrix<T> values;
-  for (Index first = 0; first < map.units(); first += anchor_tile) {
-    const Index count = std::min(anchor_tile, map.units() - first);
-    values.resize(rows, count);
-    map.tile(in, first, count, values.data(), count, count);
+  for (Index first = 0; first < anchors; first += anchor_tile) {
+    const Index count = std::min(anchor_tile, anchors - first);
+    values.resize(count, in.rows);
+    map.turned_tile(in, first, count, values.data(), in.rows);
     if constexpr (std::same_as<T, double>) {
       add_mixed(mixing, first, values, g);
     } else {
@@ -64,7 +66,8 @@ void add_product(const Matrix<double>& M, Index begin, const Matrix<double>& G, 
                         G.row(first).data(), G.cols(), 1.0, H.data() + first, H.cols());
 }
 
-// H = S K Sᵀ (s, s): blocks of columns of S K, a few at a time, each at once multiplied by Sᵀ.
+// H = S K Sᵀ (s, s). K is symmetric: with L its blocks below the diagonal and half of those on it, H = S L Sᵀ + its
+// transpose. Blocks of columns of S Lᵀ, a few at a time, are each at once multiplied by Sᵀ.
 template <class M>
 Matrix<double> sketched_gram(const KernelMap<double>& map, const M& mixing, const Execution& execution) {
   constexpr Index strip = 64;
@@ -79,8 +82,13 @@ Matrix<double> sketched_gram(const KernelMap<double>& map, const M& mixing, cons
       execution.poll(worker);
       const Index first = (begin + task) * block_rows, rows = std::min(block_rows, anchors - first);
       std::vector<double> scratch(static_cast<std::size_t>(map.prepared_size(rows)));
-      waiting[static_cast<std::size_t>(task)] =
-          mixed_values(map, mixing, map.anchors().row(first).data(), map.dim_in(), rows, scratch.data());
+      const auto in = map.prepare(map.anchors().row(first).data(), map.dim_in(), rows, scratch.data());
+      Matrix<double> g = mixed_values(map, mixing, in, first);
+      Matrix<double> own(rows, rows);
+      map.turned_tile(in, first, rows, own.data(), rows);
+      own /= 2;
+      add_mixed(mixing, first, own, g);
+      waiting[static_cast<std::size_t>(task)] = std::move(g);
     });
     parallel_for((s + strip - 1) / strip, threads, [&](Index task, int) {
       const Index first = task * strip, rows = std::min(strip, s - first);
@@ -89,7 +97,7 @@ Matrix<double> sketched_gram(const KernelMap<double>& map, const M& mixing, cons
       }
     });
   }
-  return (H + H.transpose()) / 2;
+  return H + H.transpose();
 }
 
 // U_r D_r^(-1/2) (s, r) of H = U D Uᵀ.
@@ -97,7 +105,7 @@ Matrix<double> whitening_of(Matrix<double> H, double floor, const Execution& exe
   const Index s = H.rows();
   Vector<double> values(s);
   {
-    const BlasThreads threads(execution.thread_count());
+    const BlasThreads threads(s < 512 ? 1 : execution.thread_count());
     backend::symmetric_eigen(s, H.data(), s, values.data());
   }
   const double largest = values[s - 1];
@@ -177,7 +185,8 @@ typename SketchedMap<T>::Prepared SketchedMap<T>::prepare(const T* X, Index ldx,
   for (Index first = 0; first < rows; first += block_rows) {
     const Index count = std::min(block_rows, rows - first);
     auto z = map_rows(scratch + first * r, count, r);
-    const auto mixed = [&](const auto& m) { return mixed_values(kernel_map_, m, X + first * ldx, ldx, count, inner); };
+    const auto in = kernel_map_.prepare(X + first * ldx, ldx, count, inner);
+    const auto mixed = [&](const auto& m) { return mixed_values(kernel_map_, m, in, kernel_map_.units()); };
     if (direct_.size() > 0) {
       z = mixed(direct_).transpose().template cast<T>();
     } else {
@@ -194,6 +203,25 @@ typename SketchedMap<T>::Prepared SketchedMap<T>::prepare(const T* X, Index ldx,
 template <Real T>
 void SketchedMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index, Index ldo) const {
   for (Index i = 0; i < in.rows; ++i) std::copy_n(in.z + i * n_features() + first, count, out + i * ldo);
+}
+
+void mixed_kernel(const KernelMap<double>& map, const Mixing& mixing, ConstView<double> X, View<double> out,
+                  const Execution& execution) {
+  check_mixing(mixing, map.units());
+  const Index n = X.rows();
+  parallel_for((n + block_rows - 1) / block_rows, execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    const Index first = task * block_rows, rows = std::min(block_rows, n - first);
+    std::vector<double> scratch(static_cast<std::size_t>(map.prepared_size(rows)));
+    const auto in = map.prepare(X.row(first).data(), X.outerStride(), rows, scratch.data());
+    out.middleRows(first, rows) =
+        std::visit([&](const auto& m) { return mixed_values(map, m, in, map.units()); }, mixing).transpose();
+  });
+}
+
+Matrix<double> whitening_from(const Mixing& mixing, const Matrix<double>& at_anchors, const Execution& execution) {
+  const Matrix<double> H = std::visit([&](const auto& m) -> Matrix<double> { return m * at_anchors; }, mixing);
+  return whitening_of((H + H.transpose()) / 2, floor_double, execution);
 }
 
 template class SketchedMap<float>;

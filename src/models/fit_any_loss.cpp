@@ -57,6 +57,14 @@ template <Real T>
 LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const CoefficientSpace& space,
                                          AnyLossProblem problem) {
   PhaseTimer timer(report_, "solve");
+  if (options_.solver == "adam") {
+    const AdamOptions adam{
+        .validation_fraction = options_.validation_fraction, .patience = options_.patience, .seed = options_.seed};
+    LinearSolution solution =
+        solve_any_loss_adam(features, space, std::move(problem), adam, iterations(), execution_, report_);
+    report_.reason = fmt::format("adam: asked for{}{}", report_.reason.empty() ? "" : "; ", report_.reason);
+    return solution;
+  }
   const Direction direction = options_.solver == "lbfgs" ? Direction::lbfgs : Direction::newton;
   LinearSolution solution =
       solve_any_loss(features, space, std::move(problem), direction, iterations(), execution_, report_);

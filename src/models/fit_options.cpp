@@ -29,11 +29,11 @@ void FitOptions::check() const {
           "solver must be 'auto', 'direct', 'cg', 'lsmr', 'idr', 'sgd', 'adam', 'newton' or 'lbfgs', found '{}'",
           solver);
   if (!squared) {
-    require(among({"auto", "newton", "lbfgs"}),
-            "solver '{}' is for the squared loss; loss '{}' takes 'auto', 'newton' or 'lbfgs'", solver,
+    require(among({"auto", "newton", "lbfgs", "adam"}),
+            "solver '{}' is for the squared loss; loss '{}' takes 'auto', 'newton', 'lbfgs' or 'adam'", solver,
             loss_name(loss));
-    require(solver != "lbfgs" || smooth(loss), "solver 'lbfgs' is for smooth losses; loss '{}' takes 'newton'",
-            loss_name(loss));
+    require(solver != "lbfgs" || smooth(loss),
+            "solver 'lbfgs' is for smooth losses; loss '{}' takes 'newton' or 'adam'", loss_name(loss));
     require(alpha > 0, "alpha must be positive for loss '{}', found {}", loss_name(loss), alpha);
   } else if (sketched) {
     require(among({"auto", "direct"}), "solver '{}' is not for a sketch with the squared loss, which takes 'direct'",
@@ -56,6 +56,9 @@ void FitOptions::check() const {
   require(evidence_rows >= 1, "evidence_rows must be at least 1, found {}", evidence_rows);
   if (!sketched && approximation == "fourier") frequency_count(n_components);
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);
+  require(validation_fraction >= 0 && validation_fraction < 1,
+          "validation_fraction must be at least 0 and below 1, found {}", validation_fraction);
+  require(patience >= 1, "patience must be at least 1, found {}", patience);
   require(tol > 0 && std::isfinite(tol), "tol must be positive, found {}", tol);
 }
 

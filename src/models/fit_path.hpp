@@ -7,6 +7,7 @@
 #include "row_matrices.hpp"
 #include "solver_choice.hpp"
 
+#include <carmina/features/sketched_map.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/solvers/any_loss.hpp>
 #include <carmina/solvers/iterative.hpp>
@@ -45,6 +46,8 @@ class FitPath {
   // fit_sketched.cpp
   KernelMachine<T> fit_sketched(const ScalarKernel& scalar);
   Matrix<T> rows_at(const std::vector<Index>& numbers);
+  bool keeps_mixed_rows(const sketches::Sketch& sketch) const;
+  SketchedMap<T> sum_mixed_rows(KernelMap<T> kernel_map, const sketches::Sketch& sketch, std::optional<Moments>& sums);
   // fit_blocks.cpp
   KernelMachine<T> fit_blocks();
   void check_block_memory(Index n, Index anchors) const;

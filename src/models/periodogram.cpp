@@ -150,9 +150,9 @@ double highest_frequency(Vector<double> x) {
     if (x(i) > x(i - 1)) steps.push_back(x(i) - x(i - 1));
   }
   if (steps.empty()) return 0;
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end());
-  return 0.5 / *middle;
+  const auto short_step = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 10);
+  std::nth_element(steps.begin(), short_step, steps.end());
+  return 0.5 / *short_step;
 }
 
 Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y, double highest, Index limit) {

@@ -4,8 +4,8 @@
 
 namespace carmina {
 
-// Half the inverse of the median of the positive steps of x: beyond it evenly spaced inputs would repeat. 0 where all
-// x are equal.
+// Half the inverse of a short step of x (a tenth of them are shorter): beyond it evenly spaced inputs would repeat. 0
+// where all x are equal.
 double highest_frequency(Vector<double> x);
 
 // Whether x are places of one regular grid, to 1e-6 of its step; gaps and repetitions are allowed.

@@ -157,8 +157,7 @@ class AnyLossSolver {
     return gradient.theta.squaredNorm() / (2 * model_.alpha()) <= allowed && of_intercept <= allowed;
   }
 
-  // SPEC 2c: with g_i in the domain of l* (and sum_i w_i g_i = 0), -sum_i w_i l*(g_i) - |sum_i w_i Phi_i g_i|^2 / (2
-  // alpha) is below J everywhere. Returns the relative gap to the best value seen.
+  // The relative gap between the best value seen and the best lower bound.
   double certify() {
     model_.values(at_, F_);  // afresh: steps leave rounding behind
     const double value = rows_.value(F_) + model_.penalty(at_);
@@ -166,9 +165,7 @@ class AnyLossSolver {
       best_value_ = value;
       best_ = at_;
     }
-    dual_ = G_;
-    if (model_.has_intercept()) rows_.balance(dual_);
-    lower_ = std::max(lower_, -rows_.conjugate(dual_) - model_.dual_penalty(dual_));
+    lower_ = std::max(lower_, model_.lower_bound(G_));
     last_relative_gap_ = std::max(0.0, best_value_ - lower_) / scale();
     return last_relative_gap_;
   }
@@ -187,14 +184,14 @@ class AnyLossSolver {
   }
 
   LossRows rows_;
-  LossModel model_;
+  NewtonModel model_;
   const IterationOptions options_;
   const Execution execution_;
   SolveReport& report_;
   Direction direction_;
 
   Point at_, best_;
-  Matrix<double> F_, dF_, trial_, G_, lambda_, dual_;  // (n, p)
+  Matrix<double> F_, dF_, trial_, G_, lambda_;  // (n, p)
   RowCurvatures curvatures_;
   double rho_ = 0, best_value_ = 0, rounding_ = 0, lower_ = 0, last_relative_gap_ = 1;
   int idle_ = 0;

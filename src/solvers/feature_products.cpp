@@ -32,6 +32,26 @@ void ordered_sum(Index tiles, Index rows, Index columns, int threads, const Fill
   }
 }
 
+// The lower triangle of total += packedᵀ packed of the first `rows` rows, a square of columns a task: threads of BLAS's
+// own would wait for each other, and for the pool's, between products as short as these.
+void add_packed(const Matrix<double>& packed, Index rows, Matrix<double>& total, int threads) {
+  constexpr Index side = 192;
+  const Index width = packed.cols(), t = (width + side - 1) / side;
+  parallel_for(t * (t + 1) / 2, threads, [&](Index task, int) {
+    Index i = 0, j = task;
+    while (j > i) j -= ++i;
+    const Index height = std::min(side, width - i * side), breadth = std::min(side, width - j * side);
+    const double *left = packed.data() + i * side, *right = packed.data() + j * side;
+    double* const out = total.data() + i * side * width + j * side;
+    if (i == j) {
+      backend::gram<double>(height, rows, 1.0, left, width, 1.0, out, width);
+    } else {
+      backend::gemm<double>(Transpose::yes, Transpose::no, height, breadth, rows, 1.0, left, width, right, width, 1.0,
+                            out, width);
+    }
+  });
+}
+
 // Adds [phi, 1]ᵀ diag(u) [phi, 1] of rows held in memory, lower triangle. Rows without weight are left out, the others
 // multiplied by sqrt(u) and packed, about `packed_rows` at a time.
 template <Real T>
@@ -54,8 +74,7 @@ void add_gram(const T* phi, Index stride, Index rows, Index m, const double* u, 
         packed(k, m) = root;
       }
     });
-    BlasThreads blas(execution.thread_count());
-    backend::gram<double>(m + 1, now, 1.0, packed.data(), m + 1, 1.0, total.data(), m + 1);
+    add_packed(packed, now, total, execution.thread_count());
   }
 }
 
@@ -94,6 +113,12 @@ FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution
     out.setZero(m + 1, m + 1);
     add_gram(phi.data(), m, n, m, u.data(), out, execution);
   };
+  products.runs = [&phi, n, m](const auto& body) {
+    body(0, n, [&phi, m](const Index* places, Index count, Matrix<double>& out) {
+      out.resize(count, m);
+      for (Index k = 0; k < count; ++k) out.row(k) = phi.row(places[k]).template cast<double>();
+    });
+  };
   return products;
 }
 
@@ -101,7 +126,7 @@ FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution
 FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Execution& execution) {
   const FeatureProducts tall = stored_features(phi, execution);
   const Index n = phi.rows() / outputs;
-  FeatureProducts products{n, phi.cols(), {}, {}, tall.gram, outputs};
+  FeatureProducts products{n, phi.cols(), {}, {}, tall.gram, outputs, {}};
   products.forward = [tall, n, outputs](const Matrix<double>& C, Matrix<double>& F) {
     Matrix<double> column;
     tall.forward(C, column);
@@ -109,6 +134,14 @@ FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Ex
   };
   products.backward = [tall](const Matrix<double>& R, Matrix<double>& out) {
     tall.backward(Matrix<double>(Eigen::Map<const Matrix<double>>(R.data(), R.size(), 1)), out);
+  };
+  products.runs = [&phi, n, outputs](const auto& body) {
+    body(0, n, [&phi, outputs](const Index* places, Index count, Matrix<double>& out) {
+      out.resize(count * outputs, phi.cols());
+      for (Index k = 0; k < count; ++k) {
+        out.middleRows(k * outputs, outputs) = phi.middleRows(places[k] * outputs, outputs);
+      }
+    });
   };
   return products;
 }
@@ -149,6 +182,16 @@ FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& r
         evaluate(map, block.inputs().middleRows(first, count), View<T>(phi), execution);
         add_gram(phi.data(), m, count, m, u.data() + block.first_row + first, out, execution);
       }
+    });
+  };
+  products.runs = [&map, blocks, execution, m](const auto& body) {
+    blocks([&](const RowBlock<T>& block) {
+      body(block.first_row, block.rows, [&](const Index* places, Index count, Matrix<double>& out) {
+        Matrix<T> X(count, block.dim_in), phi(count, m);
+        for (Index k = 0; k < count; ++k) X.row(k) = block.inputs().row(places[k]);
+        evaluate(map, X, View<T>(phi), execution);
+        out = phi.template cast<double>();
+      });
     });
   };
   return products;

@@ -49,6 +49,30 @@ double LossRows::value(const Matrix<double>& F) const {
   });
 }
 
+Vector<double> LossRows::losses(const Matrix<double>& F) const {
+  const Index p = outputs();
+  Vector<double> of_row(rows());
+  sum_over_rows([&](const auto& loss, Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      of_row[i] = row_value(loss, F.data() + i * p, targets_.data() + i * p, p);
+    }
+    return 0.0;
+  });
+  return of_row;
+}
+
+void LossRows::slopes(const Matrix<double>& F, const Index* rows, Matrix<double>& G) const {
+  const Index p = outputs();
+  G.resize(F.rows(), p);
+  std::visit(
+      [&](const auto& loss) {
+        for (Index k = 0; k < F.rows(); ++k) {
+          row_gradient(loss, F.data() + k * p, targets_.data() + rows[k] * p, p, G.data() + k * p);
+        }
+      },
+      loss_);
+}
+
 double LossRows::envelope(const Matrix<double>& F, const Matrix<double>& lambda, double rho, Matrix<double>& G) const {
   const Index p = outputs();
   G.resize(rows(), p);

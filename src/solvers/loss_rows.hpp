@@ -26,6 +26,10 @@ class LossRows {
 
   // sum_i w_i l(f_i, y_i)
   double value(const Matrix<double>& F) const;
+  // l(f_i, y_i) for each row
+  Vector<double> losses(const Matrix<double>& F) const;
+  // A subgradient of l by f for a few rows: F and G (count, p), the row's number in rows[k].
+  void slopes(const Matrix<double>& F, const Index* rows, Matrix<double>& G) const;
   // sum_i w_i e_rho(f_i + rho lambda_i), and its gradient by f_i, without the weight, in G (n, p). rho = 0: l itself.
   double envelope(const Matrix<double>& F, const Matrix<double>& lambda, double rho, Matrix<double>& G) const;
   // Its second derivatives by f_i.

@@ -47,28 +47,42 @@ MomentsBuilder<M>::MomentsBuilder(const M& map, Moments& moments, const Executio
 
 template <ScalarMap M>
 void MomentsBuilder<M>::add(const RowBlock<T>& block) {
+  add(block, nullptr);
+}
+
+template <ScalarMap M>
+void MomentsBuilder<M>::add(const RowBlock<T>& block, ConstView<T> features) {
+  add(block, &features);
+}
+
+template <ScalarMap M>
+void MomentsBuilder<M>::add(const RowBlock<T>& block, const ConstView<T>* features) {
   design_.resize(std::max(design_.rows(), std::min(rows_at_once_, block.rows)), width_);
   for (Index first = 0; first < block.rows; first += rows_at_once_) {
     const Index rows = std::min(rows_at_once_, block.rows - first);
-    fill(block, first, rows);
+    fill(block, first, rows, features);
     add_products(rows);
   }
   moments_.rows += block.rows;
 }
 
 template <ScalarMap M>
-void MomentsBuilder<M>::fill(const RowBlock<T>& block, Index first, Index rows) {
+void MomentsBuilder<M>::fill(const RowBlock<T>& block, Index first, Index rows, const ConstView<T>* features) {
   const Index m = map_.n_features(), p = moments_.outputs, units = map_.units();
   const Index step = std::max<Index>(64, 65536 / (fill_rows * static_cast<Index>(sizeof(T))) * 4);
   parallel_for((rows + fill_rows - 1) / fill_rows, execution_.thread_count(), [&](Index task, int worker) {
     execution_.poll(worker);
     const Index at = task * fill_rows, count = std::min(fill_rows, rows - at);
-    auto& scratch = prepared_[static_cast<std::size_t>(worker)];
-    if (scratch.size() == 0) scratch.resize(1, map_.prepared_size(fill_rows) + 1);
-    const T* X = block.X + (first + at) * block.x_stride;
-    const auto in = map_.prepare(X, block.x_stride, count, scratch.data());
     T* const out = design_.row(at).data();
-    for (Index u = 0; u < units; u += step) map_.tile(in, u, std::min(step, units - u), out + u, units, width_);
+    if (features) {
+      for (Index i = 0; i < count; ++i) std::copy_n(features->row(first + at + i).data(), m, out + i * width_);
+    } else {
+      auto& scratch = prepared_[static_cast<std::size_t>(worker)];
+      if (scratch.size() == 0) scratch.resize(1, map_.prepared_size(fill_rows) + 1);
+      const T* X = block.X + (first + at) * block.x_stride;
+      const auto in = map_.prepare(X, block.x_stride, count, scratch.data());
+      for (Index u = 0; u < units; u += step) map_.tile(in, u, std::min(step, units - u), out + u, units, width_);
+    }
     for (Index i = 0; i < count; ++i) {
       T* row = out + i * width_;
       const T* y = block.Y + (first + at + i) * block.y_stride;

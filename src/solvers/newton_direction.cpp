@@ -1,4 +1,4 @@
-// solvers/newton_direction.cpp -- the model's products, and the systems that give a descent direction.
+// solvers/newton_direction.cpp -- the systems that give a descent direction.
 #include "newton_direction.hpp"
 
 #include <carmina/backends/blas.hpp>
@@ -9,101 +9,40 @@
 
 namespace carmina {
 
-LossModel::LossModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
-                     bool fit_intercept, Execution execution)
-    : features_(features),
-      space_(space),
-      rows_(rows),
-      alpha_(alpha),
-      fit_intercept_(fit_intercept),
-      execution_(std::move(execution)),
-      mean_(Matrix<double>::Zero(features.features, std::max<Index>(1, features.block_outputs))) {
-  const Index m = features_.features, p = std::max<Index>(1, features_.block_outputs);
+NewtonModel::NewtonModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows,
+                         double alpha, bool fit_intercept, Execution execution)
+    : LossModel(features, space, rows, alpha, fit_intercept, std::move(execution)) {
+  const Index m = features.features, p = std::max<Index>(1, features.block_outputs);
   Matrix<double> G;
-  features_.gram(Vector<double>::NullaryExpr(rows_.rows() * p, [&](Index i) { return rows_.weight(i / p); }), G);
-  if (fit_intercept_) {
-    if (has_blocks()) {
-      for (Index j = 0; j < p; ++j) {
-        Matrix<double> R = Matrix<double>::Zero(rows_.rows(), p), sums;
-        R.col(j).setOnes();
-        rows_.apply_weights(R);
-        features_.backward(R, sums);
-        mean_.col(j) = sums / rows_.total_weight();
-      }
-    } else {
-      mean_ = G.row(m).head(m).transpose() / rows_.total_weight();
-    }
-    for (Index i = 0; i < m; ++i) {
-      G.row(i).head(i + 1) -= rows_.total_weight() * mean_.row(i) * mean_.topRows(i + 1).transpose();
-    }
+  features.gram(Vector<double>::NullaryExpr(rows.rows() * p, [&](Index i) { return rows.weight(i / p); }), G);
+  for (Index i = 0; fit_intercept && i < m; ++i) {
+    G.row(i).head(i + 1) -= rows.total_weight() * mean().row(i) * mean().topRows(i + 1).transpose();
   }
-  inverse_ = space_.inverse(G.topLeftCorner(m, m), alpha_, execution_);
+  inverse_ = space.inverse(G.topLeftCorner(m, m), alpha, this->execution());
 }
 
-Vector<double> LossModel::mean_values(const Matrix<double>& C) const {
-  return has_blocks() ? Vector<double>(mean_.transpose() * C) : Vector<double>(C.transpose() * mean_);
+Point NewtonModel::precondition(double c, const Point& r) const {
+  return {inverse_(c, r.theta), r.b / (c * rows().total_weight())};
 }
 
-void LossModel::values(const Point& at, Matrix<double>& F) const {
-  const Matrix<double> C = space_.expand(at.theta);
-  features_.forward(C, F);
-  F.rowwise() += (at.b - mean_values(C)).transpose();
-}
-
-Point LossModel::pull_back(const Matrix<double>& R) const {
-  Matrix<double> sums;
-  features_.backward(R, sums);
-  const Vector<double> total = R.colwise().sum().transpose();
-  if (has_blocks()) {
-    sums.noalias() -= mean_ * total;
-  } else {
-    sums.noalias() -= mean_ * total.transpose();
-  }
-  return {space_.contract(sums), fit_intercept_ ? total : Vector<double>(Vector<double>::Zero(total.size()))};
-}
-
-Point LossModel::gradient(const Point& at, const Matrix<double>& G) const {
-  Matrix<double> R = G;
-  rows_.apply_weights(R);
-  Point slope = pull_back(R);
-  slope.theta += alpha_ * at.theta;
-  return slope;
-}
-
-double LossModel::dual_penalty(const Matrix<double>& G) const {
-  Matrix<double> R = G;
-  rows_.apply_weights(R);
-  return pull_back(R).theta.squaredNorm() / (2 * alpha_);
-}
-
-Point LossModel::precondition(double c, const Point& r) const {
-  return {inverse_(c, r.theta), r.b / (c * rows_.total_weight())};
-}
-
-Point LossModel::ridge_point() const {
-  Matrix<double> Y = rows_.targets();
-  Vector<double> b = Vector<double>::Zero(rows_.outputs());
-  if (fit_intercept_) {
-    b = rows_.sums(Y) / rows_.total_weight();
+Point NewtonModel::ridge_point() const {
+  Matrix<double> Y = rows().targets();
+  Vector<double> b = Vector<double>::Zero(rows().outputs());
+  if (has_intercept()) {
+    b = rows().sums(Y) / rows().total_weight();
     Y.rowwise() -= b.transpose();
   }
-  rows_.apply_weights(Y);
+  rows().apply_weights(Y);
   return {inverse_(1, pull_back(Y).theta), b};
 }
 
-LinearSolution LossModel::solution(const Point& at) const {
-  LinearSolution found{space_.model_coefficients(at.theta), at.b};
-  if (fit_intercept_) found.intercept -= mean_values(space_.expand(at.theta));
-  return found;
-}
-
-Matrix<double> LossModel::centred_gram(const Vector<double>& u) const {
-  const Index m = features_.features;
+Matrix<double> NewtonModel::centred_gram(const Vector<double>& u) const {
+  const Index m = features().features;
   Matrix<double> H;
-  features_.gram(u, H);
-  if (!fit_intercept_) return H;
+  features().gram(u, H);
+  if (!has_intercept()) return H;
   const double total = H(m, m);
-  const Vector<double> g = H.row(m).head(m).transpose(), z = mean_.col(0);
+  const Vector<double> g = H.row(m).head(m).transpose(), z = mean().col(0);
   for (Index i = 0; i < m; ++i) {
     H.row(i).head(i + 1) +=
         total * z[i] * z.head(i + 1).transpose() - g[i] * z.head(i + 1).transpose() - z[i] * g.head(i + 1).transpose();
@@ -124,17 +63,17 @@ bool solve_in_place(Matrix<double>& H, Vector<double>& x, const Execution& execu
 }
 
 // The intercept is not penalised: a tenth of a row keeps it in place where no row has curvature.
-double intercept_curvature(const LossModel& model, const RowCurvatures& D, double total) {
+double intercept_curvature(const NewtonModel& model, const RowCurvatures& D, double total) {
   return model.has_intercept() ? total + 0.1 * D.of_one_row : 1.0;
 }
 
-Vector<double> curvature_weights(const LossModel& model, const RowCurvatures& D, Index j) {
+Vector<double> curvature_weights(const NewtonModel& model, const RowCurvatures& D, Index j) {
   return Vector<double>::NullaryExpr(D.along.size(),
                                      [&](Index i) { return model.rows().weight(i) * D.diagonal(i, j); });
 }
 
 // Every output on its own: f^2 sum_i u_i z_i z_iᵀ + alpha I, f sum_i u_i z_i and sum_i u_i, f the output's factor.
-bool separate_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
+bool separate_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
   const Index p = model.rows().outputs(), m = gradient.theta.size() / p;
   const double f = model.space().root(0, 0);
   move = gradient;
@@ -155,7 +94,7 @@ bool separate_direction(const LossModel& model, const RowCurvatures& D, const Po
 }
 
 // Outputs that meet only through B: the sum over outputs of (row j of B)(row j of B)ᵀ (x) sum_i u_ij z_i z_iᵀ.
-bool coupled_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
+bool coupled_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
   const Index p = model.rows().outputs(), rank = model.space().rank(), order = gradient.theta.size(), m = order / rank;
   Matrix<double> H = Matrix<double>::Zero(order + p, order + p);
   H.diagonal().head(order).setConstant(model.alpha());
@@ -179,7 +118,7 @@ bool coupled_direction(const LossModel& model, const RowCurvatures& D, const Poi
   return true;
 }
 
-Point conjugate_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient) {
+Point conjugate_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient) {
   constexpr Index most = 200;
   constexpr double enough = 1e-2;  // of the gradient's norm in the preconditioner's metric
   const double c = std::max(D.mean, 1e-12);
@@ -214,7 +153,7 @@ Point conjugate_direction(const LossModel& model, const RowCurvatures& D, const 
 
 }  // namespace
 
-Point newton_direction(const LossModel& model, const RowCurvatures& D, const Point& gradient) {
+Point newton_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient) {
   constexpr Index largest_coupled = 3000;  // order of a matrix that is quick to factor again and again
   Point move;
   if ((D.along.array() == 0).all() && model.space().separable() && !model.has_blocks()) {
@@ -227,7 +166,7 @@ Point newton_direction(const LossModel& model, const RowCurvatures& D, const Poi
   return conjugate_direction(model, D, gradient);
 }
 
-Point LimitedMemory::direction(const LossModel& model, double curvature, const Point& gradient) const {
+Point LimitedMemory::direction(const NewtonModel& model, double curvature, const Point& gradient) const {
   Point q = gradient;
   std::vector<double> coefficient(moves_.size());
   for (std::size_t k = moves_.size(); k-- > 0;) {

@@ -5,6 +5,7 @@
 // a batch of |B| of the n rows gives (n / |B|) P_Bᵀ W P_B u + alpha u - r, which has mean (H + alpha I) u - r and no
 // variance at u = 0.
 #include "batch_operator.hpp"
+#include "batch_order.hpp"
 
 #include <carmina/random/philox.hpp>
 
@@ -12,7 +13,6 @@
 #include <Eigen/QR>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 namespace carmina {
@@ -24,19 +24,6 @@ constexpr Index directions = 128;   // of the preconditioner
 constexpr Index batches_tried = 8;  // for the step length
 constexpr int power_iterations = 15;
 constexpr double overshoot = 1.5;  // of the residual over an epoch
-
-// A random order of a block's rows, the same for the same seed, epoch and place of the block.
-std::vector<Index> shuffled(Index count, Index first_row, const Random& random, Index epoch) {
-  std::vector<Index> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), Index{0});
-  for (Index i = count - 1; i > 0; --i) {
-    const auto at = static_cast<std::uint64_t>(first_row + i);
-    const auto j =
-        static_cast<Index>(random.bits(at, static_cast<std::uint32_t>(epoch)) % static_cast<std::uint64_t>(i + 1));
-    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]);
-  }
-  return order;
-}
 
 Eigen::MatrixXd normal_matrix(Index rows, Index columns, const Random& random) {
   return Eigen::MatrixXd::NullaryExpr(rows, columns, [&](Index i, Index j) {

@@ -92,6 +92,39 @@ TEST_F(QuantileCommands, InfoSaysWhatTheyAre) {
   EXPECT_EQ(about["fit"]["joint_quantiles"], true);
 }
 
+// Levels this near, each by a machine of its own, do cross.
+TEST_F(QuantileCommands, NonCrossingOnesAreInOrder) {
+  const auto crossings = [&](std::vector<std::string> more) {
+    std::vector<std::string> command = {"fit",      table_,         "--targets", "1",      "--model",
+                                        model_,     "--components", "20",        "--loss", "pinball",
+                                        "--levels", "0.4,0.5,0.6",  "--alpha",   "0.01"};
+    command.insert(command.end(), more.begin(), more.end());
+    run_well(command);
+    run_well({"predict", model_, table_, "--out", out_});
+    const Matrix<double> q = read_table(out_).values;
+    return (q.leftCols(2).array() > q.rightCols(2).array()).count();
+  };
+  EXPECT_GT(crossings({}), 0);
+  EXPECT_EQ(crossings({"--non-crossing"}), 0);
+  EXPECT_THAT(run_well({"info", model_}), HasSubstr("put in order\n"));
+  EXPECT_THAT(run_badly({"fit", table_, "--targets", "1", "--model", model_, "--non-crossing"}),
+              HasSubstr("non_crossing is for the pinball loss with levels in ascending order"));
+}
+
+TEST_F(QuantileCommands, AdamStopsByRowsHeldOut) {
+  const std::vector<std::string> command = {"fit",          table_, "--targets", "1",       "--model",  model_,
+                                            "--components", "20",   "--loss",    "pinball", "--solver", "adam"};
+  run_well(command);
+  EXPECT_THAT(run_well({"info", model_}), HasSubstr("the mean loss of 12 rows held out was least"));
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), command.begin(), command.end());
+    return more;
+  };
+  run_well(with({"--validation-fraction", "0.25", "--patience", "2"}));
+  EXPECT_THAT(run_well({"info", model_}), HasSubstr("30 rows held out"));
+  EXPECT_THAT(run_badly(with({"--validation-fraction", "1"})), HasSubstr("validation_fraction must be"));
+}
+
 TEST_F(QuantileCommands, TheLossOfAnEvaluationIsTheModelsOwn) {
   run_well({"fit", table_, "--targets", "1", "--model", model_, "--components", "20", "--loss", "absolute"});
   run_well({"predict", model_, table_, "--out", out_});

@@ -90,6 +90,27 @@ TEST(SketchedMachine, EqualsTheDenseFormula) {
   }
 }
 
+// With memory for K Sᵀ no kernel value is computed twice; without, and for rows without weight, there are two passes.
+TEST(SketchedMachine, IsTheSameInLittleMemory) {
+  const Index n = 3000;
+  const Matrix<double> X = random_matrix(n, 3, 1), Y = random_matrix(n, 2, 2);
+  Vector<double> w = random_matrix(n, 1, 3).cwiseAbs().array() + 0.2;
+  FitOptions options;
+  options.kernel = Kernel(Gaussian(1.5));
+  options.sketch = sketches::SparseRademacher(20, 0.01);
+  const auto fit = [&](std::size_t budget) {
+    options.execution.memory_budget = budget;
+    return KernelMachine<double>::fit(X, Y, options, w.data());
+  };
+  const auto phases = [](const auto& machine) { return machine.record().report.seconds; };
+  const auto much = fit(0), little = fit(1000000);
+  EXPECT_EQ(phases(much).at(2).first, "kernel");
+  EXPECT_EQ(phases(little).at(2).first, "whitening");
+  EXPECT_LT(max_difference(much.predict(X), little.predict(X)), 1e-9);
+  w[17] = 0;
+  EXPECT_EQ(phases(fit(0)).at(2).first, "whitening");
+}
+
 TEST(SketchedMachine, KeepsTheAnchorsAlone) {
   const Rows rows;
   FitOptions options;

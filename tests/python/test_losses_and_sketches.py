@@ -1,9 +1,20 @@
 """Whole fits with losses other than the squared one and with sketches, from Python."""
 
+import warnings
+
 import numpy as np
 import pytest
-from carmina import KernelClassifier, KernelRegressor, datasets, load, losses, sketches
+from carmina import (
+    JointQuantileRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    datasets,
+    load,
+    losses,
+    sketches,
+)
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 LOSSES = [
@@ -35,6 +46,64 @@ def test_the_objective_is_certified(data, loss, approximation):
     assert report.residual <= 1e-7
     # The penalty is not negative, and the objective is the loss of the predictions and the penalty.
     assert loss.value(model.predict(data.X), y).sum() <= report.objective
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("approximation", ["fourier", "exact", "sub_sample"])
+def test_adam_comes_to_the_same_objective(data, loss, approximation):
+    def report(**options):
+        model = KernelRegressor(
+            approximation=approximation, n_components=20, loss=loss, alpha=5.0, random_state=0, **options
+        )
+        return model.fit(data.X, data.Y.ravel()).report_
+
+    newton = report(tol=1e-8)
+    adam = report(solver="adam", early_stopping=False, tol=1e-4)
+    assert adam.solver == "adam"
+    assert adam.converged
+    assert newton.objective - 1e-6 <= adam.objective <= newton.objective * (1 + 1e-2)
+    assert adam.objective * (1 - adam.residual) <= newton.objective * (1 + 1e-9)
+
+
+def test_early_stopping_stops_earlier_and_predicts_no_worse():
+    train, test = datasets.friedman(400, noise=2, random_state=0), datasets.friedman(2000, random_state=1)
+
+    def fitted(**options):
+        model = KernelRegressor(loss="absolute", alpha=1e-3, solver="adam", random_state=0, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(train.X, train.Y.ravel())
+
+    def error(model):
+        return np.abs(model.predict(test.X) - test.clean.ravel()).mean()
+
+    early, late = fitted(), fitted(early_stopping=False, max_iter=300)
+    assert early.n_iter_ < late.n_iter_ == 300
+    assert error(early) < error(late)
+    assert "40 rows held out" in early.report_.reason
+    assert "100 rows held out" in fitted(validation_fraction=0.25).report_.reason
+    assert fitted(n_iter_no_change=1).n_iter_ < early.n_iter_
+
+
+def test_early_stopping_of_other_estimators(data):
+    labels = data.Y.ravel() > 14
+    classifier = KernelClassifier(loss="hinge", n_components=50, solver="adam", random_state=0)
+    assert classifier.fit(data.X, labels).score(data.X, labels) > 0.8
+    assert "rows held out" in classifier.report_.reason
+    quantiles = JointQuantileRegressor(n_components=50, solver="adam", random_state=0)
+    assert quantiles.fit(data.X, data.Y.ravel()).score(data.X, data.Y.ravel()) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"validation_fraction": 0}, "validation_fraction must be between 0 and 1, found 0"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1, found 0"),
+    ],
+)
+def test_early_stopping_refuses_what_has_no_meaning(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        KernelRegressor(**options).fit(data.X, data.Y)
 
 
 def test_the_sketch_is_the_one_sampled(data):

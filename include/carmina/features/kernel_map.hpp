@@ -31,14 +31,25 @@ class KernelMap {
     Index rows;
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
-  void tile(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
+  void tile(const Prepared& rows, Index first, Index count, T* out, Index, Index ldo) const {
+    values(rows, anchors_from(first, count), out, ldo);
+  }
+  // The transpose of a tile, (count, rows): a row for each anchor.
+  void turned_tile(const Prepared& rows, Index first, Index count, T* out, Index ldo) const {
+    values(anchors_from(first, count), rows, out, ldo);
+  }
 
  private:
+  Prepared anchors_from(Index first, Index count) const {
+    return {placed_.row(first).data(), placed_norms_.data() + first, count};
+  }
+  // k of each row of a with each of b: (a.rows, b.rows)
+  void values(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
   // What the kernel takes of (rows, d), in place.
   void place(T* x, Index rows) const;
   void fill_norms(const T* x, Index rows, T* norms) const;
-  void squared_distances(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
-  void manhattan_distances(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
+  void squared_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
+  void manhattan_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
 
   ScalarKernel kernel_;
   Matrix<T> anchors_, placed_;                // (s, d)

@@ -13,6 +13,9 @@ namespace carmina {
 // H, and everything behind the kernel values, is in double; the values themselves are in T. In float the floor is 1e-9
 // in place of 1e-12: dividing by sqrt(mu) enlarges the values' rounding, with a higher floor the fit lost accuracy, and
 // with products in float z was 3 to 10 times further off. A value, immutable.
+//
+// Where K Sᵀ of all rows fits in memory, the rows at anchors give H without a kernel value more: mixed_kernel, then
+// whitening_from.
 template <Real T>
 class SketchedMap {
  public:
@@ -52,5 +55,11 @@ class SketchedMap {
   Matrix<double> whitening_;
   Matrix<double> direct_;  // (r, s'), whiteningᵀ mixing, where it takes the place of both
 };
+
+// K Sᵀ (n, s) of rows X (n, d).
+void mixed_kernel(const KernelMap<double>& map, const Mixing& mixing, ConstView<double> X, View<double> out,
+                  const Execution& execution);
+// U_r D_r^(-1/2) (s, r) of H = S K Sᵀ, from the rows of K Sᵀ at the anchors, (s', s).
+Matrix<double> whitening_from(const Mixing& mixing, const Matrix<double>& at_anchors, const Execution& execution);
 
 }  // namespace carmina

@@ -13,7 +13,7 @@ struct Periodogram {
 // Of one input column x (n) and targets y (n), which are centred, in units of variance: a sinusoid's amplitude^2 / 2
 // stands at its frequency. By fast Fourier transform where x is evenly spaced (in any order, with gaps or repetitions,
 // to 1e-6 of the step), of which the `limit` strongest frequencies stay; else Lomb-Scargle's at half resolutions up to
-// `highest` (0: half the inverse of the median step), `limit` of them at most.
+// `highest` (0: half the inverse of a short step, the tenth percentile), `limit` of them at most.
 Periodogram periodogram(const Vector<double>& x, const Vector<double>& y, double highest = 0, Index limit = 4096);
 
 // A start of Q components for rows X (n, d) and targets Y (n, p), missing ones NaN: per input column a weighted EM for

@@ -42,11 +42,15 @@ struct FitOptions {
   bool scale_inputs = false;  // zero mean, unit variance per column
   bool fill_missing = false;  // missing inputs take the training mean
   // "auto"; squared loss: "direct", "cg", of Fourier models also "lsmr", "idr", "sgd", "adam"; other losses: "newton",
-  // "lbfgs"
+  // "lbfgs", "adam"
   std::string solver = "auto";
   Index max_iter = 1000;  // iterations; of sgd and adam: passes over the rows
   // Relative residual of an iterative solver; sgd and adam stop at its square root. Other losses: relative duality gap.
   double tol = 1e-6;
+  // "adam" with other losses than the squared one: this part of the rows is held out, and the fit stops when their loss
+  // has not become smaller for `patience` epochs. 0: none are, and it stops as by tol.
+  double validation_fraction = 0.1;
+  Index patience = 10;
   std::uint64_t seed = 0;
 
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix

@@ -11,10 +11,12 @@
 #include <carmina/features/expansion.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/solvers/squared_loss.hpp>
+#include <cstdint>
+#include <limits>
 
 namespace carmina {
 
-// What the solver needs of the features: three passes over the rows, each on both cores.
+// What a solver needs of the features: three passes over the rows, each on both cores, and rows of its choice.
 //
 // A row has one vector of features, shared by the outputs, or (blocks) a vector for each output, phi_ij: then C has one
 // column, F_ij = phi_ij . C, and backward and gram sum over the outputs too; u is (n p), output after output of a row.
@@ -27,6 +29,10 @@ struct FeatureProducts {
   // lower triangle of [phi, 1]ᵀ diag(u) [phi, 1], u >= 0 (n); rows with u_i = 0 are passed over
   std::function<void(const Vector<double>& u, Matrix<double>& out)> gram;
   Index block_outputs = 0;  // p of blocks; 0: shared features
+  // The rows in one or more runs, each of which gives the features of any of its rows by their place in it: out (count,
+  // features), or (count p, features) of blocks.
+  using Gather = std::function<void(const Index* places, Index count, Matrix<double>& out)>;
+  std::function<void(const std::function<void(Index first_row, Index rows, const Gather& gather)>& body)> runs = {};
 };
 
 // How coefficients become what the scalar map multiplies: E theta (features, p).
@@ -76,6 +82,22 @@ enum class Direction { newton, lbfgs };  // L-BFGS is for smooth losses
 LinearSolution solve_any_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
                               Direction direction, const IterationOptions& options, const Execution& execution,
                               SolveReport& report);
+
+// Mini-batches with Adam's steps [Kingma2015], as [ElAhmad2023] does, on J / n. Some rows, drawn by the seed, are held
+// out: it stops when their mean loss has not become smaller for `patience` epochs, and keeps the coefficients that had
+// the smallest. alpha is reduced in proportion to the rows that are left. With none held out it stops at a relative
+// duality gap of sqrt(tol), or when steps have become too short to matter. Iterations are epochs; the objective and the
+// gap in the report are those of all rows.
+struct AdamOptions {
+  double validation_fraction = 0.1;  // of the rows with a weight, at least one; 0: none held out
+  Index patience = 10;
+  double learning_rate = 0.1;  // of the first steps, in units of what a coefficient may be; it falls
+  std::uint64_t seed = 0;
+  double enough = -std::numeric_limits<double>::infinity();  // with no rows held out: stop at an objective of this
+};
+LinearSolution solve_any_loss_adam(const FeatureProducts& features, const CoefficientSpace& space,
+                                   AnyLossProblem problem, const AdamOptions& adam, const IterationOptions& options,
+                                   const Execution& execution, SolveReport& report);
 
 // Products with features that are held in memory, (n, features).
 template <Real T>

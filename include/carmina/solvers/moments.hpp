@@ -30,12 +30,15 @@ class MomentsBuilder {
 
   Index rows_at_once() const { return rows_at_once_; }
   void add(const RowBlock<T>& block);
+  // The same where the rows' features (block.rows, features) are known.
+  void add(const RowBlock<T>& block, ConstView<T> features);
 
   // Rows evaluated together for a map of m features within a memory budget (0: none given).
   static Index choose_rows(Index m, std::size_t memory_budget);
 
  private:
-  void fill(const RowBlock<T>& block, Index first, Index rows);
+  void add(const RowBlock<T>& block, const ConstView<T>* features);
+  void fill(const RowBlock<T>& block, Index first, Index rows, const ConstView<T>* features);
   void add_products(Index rows);
 
   const M& map_;

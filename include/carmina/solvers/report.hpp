@@ -12,12 +12,13 @@ namespace carmina {
 enum class SolveStatus { converged, not_converged };
 
 struct [[nodiscard]] SolveReport {
-  std::string solver;  // "direct", "cg", "lsmr", "idr", "sgd", "adam"; losses other than the squared: "newton", "lbfgs"
+  std::string solver;  // "direct", "cg", "lsmr", "idr", "sgd", "adam"; losses other than the squared: "newton",
+                       // "lbfgs", "adam"
   std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
   SolveStatus status = SolveStatus::converged;
   Index iterations = 1;  // of "sgd" and "adam": passes over the rows
-  double residual = 0;   // relative, of the linear system; 0 where a factorisation gave it; of "newton" and "lbfgs"
-                         // the relative duality gap: no other model is better by more
+  double residual = 0;   // relative, of the linear system; 0 where a factorisation gave it; with other losses
+                         // than the squared one the relative duality gap: no other model is better by more
   double objective = std::numeric_limits<double>::quiet_NaN();  // J at the solution, where the solver knows it
   std::string message;                                  // what the user should know; empty when nothing is remarkable
   std::vector<std::pair<std::string, double>> seconds;  // per phase, in order
