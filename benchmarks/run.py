@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE / "versus"))
 import harness  # noqa: E402
 
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
-PARTS = ("micro", "fourier", "exact", "out_of_core", "mixture")
+PARTS = ("micro", "fourier", "exact", "out_of_core", "mixture", "sketched")
 
 
 def micro(args: argparse.Namespace) -> None:
@@ -79,9 +79,11 @@ def main() -> None:
             versus("out_of_core.py", args=args)
         elif part == "mixture":
             versus("gpytorch_mixture.py", args=args)
+        elif part == "sketched":
+            versus("sketched_numpy.py", args=args)
         else:
             versus("scikit_learn.py", part, args=args)
-        if args.publish:
+        if args.publish and (args.out / f"{part}.md").exists():
             publish(part, args.out)
 
 

@@ -1,6 +1,5 @@
 // cli/fit.cpp -- `carmina fit`: a table in, a model file out.
 #include <charconv>
-#include <chrono>
 #include <memory>
 
 #include "commands.hpp"
@@ -26,20 +25,16 @@ struct FitCommand : FitArguments {
  private:
   template <Real T>
   void fit_rows(RowSource<T>& rows, ProgressLine& line) const {
-    const auto start = std::chrono::steady_clock::now();
-    const auto machine = KernelMachine<T>::fit(rows, fit);
+    double seconds = 0;
+    const auto machine = fit_and_save(rows, line, seconds);
     const FitRecord& record = machine.record();
-    fit.execution.checkpoint({"writing", record.rows, record.rows});
-    machine.save(model);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    line.erase();
 
     const Term& term = machine.kernel().terms()[0];  // a fit by names has one
     const std::string width = length_scale_text(term);
     fmt::print("{}, {}, {}; {} kernel{}{}, {}; {} solver, {}\n", counted(record.rows, "row"),
                counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
                width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
-               format_seconds(spent.count()));
+               format_seconds(seconds));
     print_learnt(record);
     print_written(record.report.message);
   }

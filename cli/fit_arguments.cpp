@@ -3,6 +3,7 @@
 
 #include <carmina/core/error.hpp>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 
 #include "columns.hpp"
@@ -194,6 +195,19 @@ TableRows<T> FitArguments::open() {
 }
 template TableRows<float> FitArguments::open<float>();
 template TableRows<double> FitArguments::open<double>();
+
+template <Real T>
+KernelMachine<T> FitArguments::fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
+  const auto start = std::chrono::steady_clock::now();
+  KernelMachine<T> machine = KernelMachine<T>::fit(rows, fit);
+  fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
+  machine.save(model);
+  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  line.erase();
+  return machine;
+}
+template KernelMachine<float> FitArguments::fit_and_save(RowSource<float>&, ProgressLine&, double&) const;
+template KernelMachine<double> FitArguments::fit_and_save(RowSource<double>&, ProgressLine&, double&) const;
 
 void FitArguments::print_learnt(const FitRecord& record) {
   if (!record.evidence) return;

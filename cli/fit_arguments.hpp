@@ -37,6 +37,9 @@ struct FitArguments {
     }
   }
 
+  // Fits, writes the model file and clears the line of progress; `seconds` that took.
+  template <Real T>
+  KernelMachine<T> fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const;
   // What the evidence found, if it was asked: the noise and the evidence itself.
   static void print_learnt(const FitRecord& record);
   // The last line: the model file; and a warning, if there is one.

@@ -74,13 +74,9 @@ struct TuneCommand : FitArguments {
  private:
   template <Real T>
   void learn_rows(RowSource<T>& rows, ProgressLine& line) {
-    const auto start = std::chrono::steady_clock::now();
-    const auto machine = KernelMachine<T>::fit(rows, fit);
+    double seconds = 0;
+    const auto machine = fit_and_save(rows, line, seconds);
     const FitRecord& record = machine.record();
-    fit.execution.checkpoint({"writing", record.rows, record.rows});
-    machine.save(model);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    line.erase();
     const Term& term = machine.kernel().terms()[0];
     if (json) {
       const Json report = {{"data", data},
@@ -97,7 +93,7 @@ struct TuneCommand : FitArguments {
     }
     fmt::print("{}, {}, {}; {} kernel of width {}, {}; {}\n", counted(record.rows, "row"),
                counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
-               length_scale_text(term), approximation_text(record), format_seconds(spent.count()));
+               length_scale_text(term), approximation_text(record), format_seconds(seconds));
     print_learnt(record);
     print_written(record.report.message);
   }

@@ -16,6 +16,7 @@
 #include "mixture_machine.hpp"
 #include "running.hpp"
 #include "sketch_values.hpp"
+#include "solve_report.hpp"
 
 namespace carmina::python {
 namespace {
@@ -180,18 +181,7 @@ nb::object frequencies(const Machine& self) {
 }
 
 nb::dict report(const Machine& self) {
-  const SolveReport& report = self.visit([](const auto& m) -> const SolveReport& { return m.record().report; });
-  nb::dict seconds, result;
-  for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
-  result["solver"] = report.solver;
-  result["reason"] = report.reason;
-  result["converged"] = report.status == SolveStatus::converged;
-  result["iterations"] = report.iterations;
-  result["residual"] = report.residual;
-  result["objective"] = std::isnan(report.objective) ? nb::none() : nb::object(nb::float_(report.objective));
-  result["message"] = report.message;
-  result["seconds"] = seconds;
-  return result;
+  return to_dict(self.visit([](const auto& m) -> const SolveReport& { return m.record().report; }));
 }
 
 // What the fit was asked, by the names of the estimator's parameters, and what it saw.

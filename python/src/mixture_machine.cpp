@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "running.hpp"
+#include "solve_report.hpp"
 
 namespace carmina::python {
 namespace {
@@ -72,21 +73,6 @@ double nmll(const MixtureMachine& self, nb::handle X, nb::handle Y, int threads)
   return run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
     return self.machine.negative_mean_log_likelihood(x.view(), y.view(), execution);
   });
-}
-
-nb::dict report(const MixtureMachine& self) {
-  const SolveReport& report = self.machine.report();
-  nb::dict seconds, result;
-  for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
-  result["solver"] = report.solver;
-  result["reason"] = report.reason;
-  result["converged"] = report.status == SolveStatus::converged;
-  result["iterations"] = report.iterations;
-  result["residual"] = report.residual;
-  result["objective"] = std::isnan(report.objective) ? nb::none() : nb::object(nb::float_(report.objective));
-  result["message"] = report.message;
-  result["seconds"] = seconds;
-  return result;
 }
 
 // (W, real, imaginary) of each set of spectral points; W in radians.
@@ -204,7 +190,7 @@ void bind_mixture_machine(nb::module_& m) {
       .def_prop_ro("start_evidences", [](const MixtureMachine& s) { return s.machine.start_evidences(); })
       .def_prop_ro("curve", [](const MixtureMachine& s) { return s.machine.curve(); })
       .def_prop_ro("points", &points)
-      .def_prop_ro("report", &report);
+      .def_prop_ro("report", [](const MixtureMachine& s) { return to_dict(s.machine.report()); });
   m.def(
       "periodogram",
       [](nb::handle x, nb::handle y, double highest) {

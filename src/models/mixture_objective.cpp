@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <variant>
 
 namespace carmina {
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::uint32_t cost_stream = 42, posterior_draw = 0x8000;
 constexpr Index cost_pairs = 2000;
+// Float phases have seven digits; beyond this less than four of them are left for their sines, and features are made in
+// double.
+constexpr double largest_float_phase = 1000;
 
 class FourierObjective final : public MixtureObjective {
  public:
@@ -20,19 +24,20 @@ class FourierObjective final : public MixtureObjective {
                    const SpectralMixtureOptions& options)
       : X_(X), Y_(Y), options_(options), random_(0) {
     if (weights) weights_ = Eigen::Map<const Vector<double>>(weights, X.rows());
-    if (options.float_features) {
-      const Vector<float> narrow = weights_.cast<float>();
-      evidence_.emplace<FourierEvidence<float>>(Matrix<float>(X.cast<float>()), Matrix<float>(Y.cast<float>()),
-                                                weights ? narrow.data() : nullptr);
-    } else {
-      evidence_.emplace<FourierEvidence<double>>(X, Y, weights ? weights_.data() : nullptr);
-    }
   }
 
   void begin(const Mixture& prior, const Random& random) override {
     prior_ = prior;
     random_ = random;
     frozen_ = false;
+    const double* weights = weights_.size() > 0 ? weights_.data() : nullptr;
+    if (options_.float_features && largest_phase() <= largest_float_phase) {
+      const Vector<float> narrow = weights_.cast<float>();
+      evidence_.emplace<FourierEvidence<float>>(Matrix<float>(X_.cast<float>()), Matrix<float>(Y_.cast<float>()),
+                                                weights ? narrow.data() : nullptr);
+    } else {
+      evidence_.emplace<FourierEvidence<double>>(X_, Y_, weights);
+    }
   }
 
   void redraw(const SpectralParameters& at, Index step, double temperature) override {
@@ -92,6 +97,12 @@ class FourierObjective final : public MixtureObjective {
   }
 
  private:
+  // What the prior's frequencies come to over the inputs, in radians.
+  double largest_phase() const {
+    const Vector<double> reach = (prior_.means.cwiseAbs() + 4 * prior_.scales).colwise().maxCoeff().transpose();
+    return 2 * std::numbers::pi * reach.dot(X_.cwiseAbs().colwise().maxCoeff().transpose());
+  }
+
   Random of_draw(Index k) const { return random_.child(static_cast<std::uint32_t>(k)); }
 
   double evidence(const WeightedFrequencies& points, WeightedFrequencies* gradient) const {

@@ -6,12 +6,14 @@
 #include <functional>
 #include <numbers>
 
+#include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
 using testing::max_difference;
+using testing::message_of;
 using testing::random_matrix;
 
 constexpr double two_pi = 2 * std::numbers::pi;
@@ -47,15 +49,6 @@ Matrix<double> by_formula(const Mixture& mixture, const Matrix<double>& X, const
     }
     return sum;
   });
-}
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(Mixture, IsItsFormula) {

@@ -6,22 +6,15 @@
 #include <carmina/theory/bounds.hpp>
 #include <carmina/theory/variance.hpp>
 
+#include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
 using testing::max_difference;
+using testing::message_of;
 using testing::random_matrix;
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 Matrix<double> by_pairs(const Matrix<double>& X, const Matrix<double>& Z,
                         const std::function<double(const Vector<double>&, const Vector<double>&)>& k) {

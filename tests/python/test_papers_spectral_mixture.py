@@ -1,30 +1,16 @@
 """The scripts of papers/spectral_mixture run in their quick setting and write data, picture and verdict."""
 
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from paper_scripts import PAPERS, check_quick_run, check_says_that_data_is_missing
 
-FOLDER = Path(__file__).resolve().parents[2] / "papers" / "spectral_mixture"
+FOLDER = PAPERS / "spectral_mixture"
 SCRIPTS = ("figure1", "figure2", "series")
 SERIES = Path("timeseries") / "gpss" / "tsdlr_9010_csv"
-
-
-def run(script: str, out: Path, data: str | None) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "CARMINA_DATA"}
-    # Small problems, on machines that may be shared: BLAS's threads must not spin.
-    environment.update(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive")
-    if data:
-        environment["CARMINA_DATA"] = data
-    command = [sys.executable, FOLDER / f"{script}.py", "--out", out]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture
@@ -41,25 +27,11 @@ def figure1(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_quick_run_writes_data_picture_and_verdict(script: str, tmp_path: Path) -> None:
-    data = os.environ.get("CARMINA_DATA")
-    if script == "series" and not (data and (Path(data) / SERIES).is_dir()):
-        pytest.skip(f"needs {SERIES} in CARMINA_DATA")
-    printed = run(script, tmp_path, data)
-    found = json.loads((tmp_path / f"{script}.json").read_text())
-    assert found["rows"]
-    held = [check["holds"] for check in found["checks"]]
-    assert held
-    expected = "agrees" if all(held) else "agrees in part" if any(held) else "differs"
-    assert found["verdict"] == expected
-    page = (tmp_path / f"{script}.md").read_text()
-    assert f"Verdict: {expected}." in page
-    assert page in printed
-    assert (tmp_path / f"{script}.png").read_bytes().startswith(b"\x89PNG")
+    check_quick_run("spectral_mixture", script, tmp_path, SERIES if script == "series" else None)
 
 
 def test_without_the_data_series_says_so_and_writes_nothing(tmp_path: Path) -> None:
-    assert "Skipped" in run("series", tmp_path, None)
-    assert not list(tmp_path.iterdir())
+    check_says_that_data_is_missing("spectral_mixture", "series", tmp_path)
 
 
 def test_norms_over_lags_are_those_of_matrices(figure1: ModuleType) -> None:

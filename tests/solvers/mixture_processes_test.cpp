@@ -8,12 +8,14 @@
 #include <functional>
 #include <numbers>
 
+#include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
 using testing::max_difference;
+using testing::message_of;
 using testing::random_matrix;
 
 const std::vector<MixtureFamily> all_families = {GaussianFamily{}, LaplaceFamily{}};
@@ -64,15 +66,6 @@ double log_density(const Matrix<double>& C, const Matrix<double>& Y) {
 Matrix<double> plus_noise(Matrix<double> K, double noise) {
   K.diagonal().array() += noise;
   return K;
-}
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(ExactProcess, EvidenceIsTheGaussianLogDensity) {

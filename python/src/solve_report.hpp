@@ -1,0 +1,26 @@
+// solve_report.hpp -- what a solver did, as a dictionary with the names of SolveReport.
+#pragma once
+#include <carmina/solvers/report.hpp>
+#include <cmath>
+
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+
+namespace carmina::python {
+
+inline nb::dict to_dict(const SolveReport& report) {
+  nb::dict seconds, result;
+  for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
+  result["solver"] = report.solver;
+  result["reason"] = report.reason;
+  result["converged"] = report.status == SolveStatus::converged;
+  result["iterations"] = report.iterations;
+  result["residual"] = report.residual;
+  result["objective"] = std::isnan(report.objective) ? nb::none() : nb::object(nb::float_(report.objective));
+  result["message"] = report.message;
+  result["seconds"] = seconds;
+  return result;
+}
+
+}  // namespace carmina::python
