@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from carmina import _core, losses, theory
 from carmina._machine import KernelMachineEstimator
-from carmina._validation import memory_bytes, thread_count
+from carmina._validation import loss_or_name, memory_bytes, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
 MOMENT_BYTES = 256e6
+
+
+def _learns_in_parts(model: KernelRegressor) -> bool:
+    if model.approximation == "fourier" and loss_or_name(model.loss) == losses.Squared():
+        return True
+    raise AttributeError(
+        "partial_fit is for Fourier features and the squared loss, found "
+        f"approximation={model.approximation!r}, loss={model.loss!r}"
+    )
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
@@ -146,16 +156,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         if in_parts:
             if options.solver not in ("auto", "direct"):
                 raise ValueError(f"partial_fit: solver must be 'auto' or 'direct', found {self.solver!r}")
-            if self.approximation != "fourier" or options.loss != losses.Squared():
-                raise ValueError(
-                    "partial_fit: it is for Fourier features and the squared loss, found "
-                    f"approximation={self.approximation!r}, loss={self.loss!r}"
-                )
             options.solver = "direct"
         self._fit_machine(X, y.reshape(len(y), -1), sample_weight, options)
         self._y_ndim = y.ndim
         return self
 
+    @available_if(_learns_in_parts)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> KernelRegressor:
