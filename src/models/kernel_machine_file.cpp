@@ -231,6 +231,10 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
 AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source,
                                           const std::optional<Kernel>& apart) {
   const auto type = file.texts.find("type");
+  require(
+      type == file.texts.end() || type->second != "spectral_mixture",
+      "{}: a spectral mixture, not a kernel machine; Python's carmina.load and C++'s SpectralMixtureMachine read it",
+      source);
   require(type != file.texts.end() && type->second == "kernel_machine", "{}: not a kernel machine", source);
   const auto precision = file.texts.find("precision");
   if (precision != file.texts.end() && precision->second == precision_name<float>) {

@@ -1,19 +1,23 @@
 // Learning a spectral mixture: every inference and solver, one and several outputs, files, predictions.
 #include <carmina/core/error.hpp>
+#include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
 namespace carmina {
 namespace {
 
+using carmina::testing::message_of;
 using carmina::testing::random_matrix;
 using carmina::testing::TempDir;
 
@@ -202,6 +206,16 @@ TEST(SpectralMixture, FieldsHaveNoCurlOrDivergence) {
     const double defect = curl ? slope(1)(0, 0) - slope(0)(0, 1) : slope(0)(0, 0) + slope(1)(0, 1);
     EXPECT_NEAR(defect, 0, 1e-6);
   }
+}
+
+TEST(SpectralMixture, ItsFileIsNotTakenForAKernelMachine) {
+  const Series series;
+  SpectralMixtureOptions options = small_options();
+  options.max_iter = 1;
+  const TempDir folder;
+  SpectralMixtureMachine::fit(series.X, series.Y, options).save(folder.path("model"));
+  EXPECT_THAT(message_of([&] { load_kernel_machine(folder.path("model")); }),
+              ::testing::HasSubstr("a spectral mixture, not a kernel machine"));
 }
 
 TEST(SpectralMixture, RefusesWhatCannotBe) {
