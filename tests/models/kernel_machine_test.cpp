@@ -200,7 +200,7 @@ TYPED_TEST(Machine, CovarianceCouplingIsTheCovarianceOfTheTargets) {
 
 TYPED_TEST(Machine, RefusesWhatIsOutOfRange) {
   using T = TypeParam;
-  const auto message = [&](auto change, Matrix<T> inputs, Matrix<T> outs) -> std::string {
+  const auto message = [&](auto change, const Matrix<T>& inputs, const Matrix<T>& outs) -> std::string {
     FitOptions options;
     change(options);
     try {
