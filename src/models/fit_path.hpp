@@ -47,6 +47,7 @@ class FitPath {
   KernelMachine<T> fit_sketched(const ScalarKernel& scalar);
   Matrix<T> rows_at(const std::vector<Index>& numbers);
   bool keeps_mixed_rows(const sketches::Sketch& sketch) const;
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from in double
   SketchedMap<T> sum_mixed_rows(KernelMap<T> kernel_map, const sketches::Sketch& sketch, std::optional<Moments>& sums);
   // fit_blocks.cpp
   KernelMachine<T> fit_blocks();
