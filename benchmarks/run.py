@@ -4,16 +4,37 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "versus"))
+import environments  # noqa: E402
 import harness  # noqa: E402
 
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
-PARTS = ("micro", "fourier", "exact", "out_of_core", "mixture", "sketched")
+# The script in versus/ of each part, and its argument.
+SCRIPTS = {
+    "fourier": ("scikit_learn.py", "fourier"),
+    "nystroem": ("scikit_learn.py", "nystroem"),
+    "prediction": ("scikit_learn.py", "prediction"),
+    "exact": ("scikit_learn.py", "exact"),
+    "quantile": ("scikit_learn.py", "quantile"),
+    "svr": ("peers.py", "svr"),
+    "process": ("peers.py", "process"),
+    "peers": ("peers.py", "peers"),
+    "growth": ("growth.py",),
+    "big": ("against_gram.py", "big"),
+    "mnist": ("against_gram.py", "mnist"),
+    "out_of_core": ("out_of_core.py",),
+    "mixture": ("gpytorch_mixture.py",),
+    "sketched": ("sketched_numpy.py",),
+}
+PARTS = ("micro", *SCRIPTS)
+PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}
+FIGURES = PAGE.parent / "figures"
 
 
 def micro(args: argparse.Namespace) -> None:
@@ -43,13 +64,19 @@ def rate(run: dict, key: str = "rate") -> str:
 def versus(script: str, *arguments: str, args: argparse.Namespace) -> None:
     command = [sys.executable, str(HERE / "versus" / script), *arguments, "--out", str(args.out)]
     command += ["--threads", str(args.threads), *["--quick"] * args.quick]
+    if script in ("peers.py", "gpytorch_mixture.py"):
+        command += [word for one in args.environment for word in ("--environment", one)]
     subprocess.run(command, check=True)
 
 
 def publish(part: str, out: Path) -> None:
-    """Puts a table between its marks in the page, so that no figure there is typed by hand."""
+    """Puts a table between its marks in the page, so that no figure there is typed by hand; and above it its
+    picture, if it has one."""
     begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
     table = (out / f"{part}.md").read_text()
+    if (picture := out / f"{part}.png").exists():
+        shutil.copyfile(picture, FIGURES / picture.name)
+        table = f"![{PICTURES[part]}](figures/{picture.name})\n\n{table}"
     pattern = re.compile(f"{begin}.*?{end}", re.DOTALL)
     page, count = pattern.subn(lambda _: f"{begin}\n{table}{end}", PAGE.read_text())
     if count != 1:
@@ -66,6 +93,7 @@ def main() -> None:
     parser.add_argument("--publish", action="store_true", help=f"also write the tables into docs/{PAGE.name}")
     default = harness.ROOT / "build" / "release" / "benchmarks" / "micro" / "carmina_micro"
     parser.add_argument("--micro", default=str(default), help="the program of benchmarks/micro")
+    environments.add_option(parser)
     args = parser.parse_args()
     if unknown := set(args.parts) - set(PARTS):
         parser.error(f"unknown part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
@@ -75,14 +103,8 @@ def main() -> None:
         print(f"== {part}", flush=True)
         if part == "micro":
             micro(args)
-        elif part == "out_of_core":
-            versus("out_of_core.py", args=args)
-        elif part == "mixture":
-            versus("gpytorch_mixture.py", args=args)
-        elif part == "sketched":
-            versus("sketched_numpy.py", args=args)
         else:
-            versus("scikit_learn.py", part, args=args)
+            versus(*SCRIPTS[part], args=args)
         if args.publish and (args.out / f"{part}.md").exists():
             publish(part, args.out)
 

@@ -15,8 +15,8 @@ namespace carmina::micro {
 
 namespace {
 
-constexpr Index cached = 2048;           // numbers: three arrays of them stay in the first or second cache
-constexpr Index passes = 2000;           // over the cached numbers: some milliseconds
+constexpr Index cached = 512;            // numbers: three arrays of them stay in the first cache
+constexpr Index passes = 8000;           // over the cached numbers: some milliseconds
 constexpr Index triad_bytes = 64 << 20;  // of each array
 
 // Calls body(worker's share) on every thread at once.
@@ -28,9 +28,11 @@ double seconds_on_all(int threads, const std::function<void(Index)>& body) {
 template <class T, class Step>
 double cached_rate(int threads, Step step) {
   const auto share = [&](Index) {
-    std::vector<T> in(cached), out(cached), other(cached);
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<T>(i % 97) / 10 - 5;
-    for (Index pass = 0; pass < passes; ++pass) step(in.data(), out.data(), other.data());
+    // Side by side: at distances of whole pages loads would wait for stores to the like place of another array.
+    Vector<T> all = Vector<T>::Zero(3 * cached);
+    T *const in = all.data(), *const out = in + cached, *const other = out + cached;
+    for (Index i = 0; i < cached; ++i) in[i] = static_cast<T>(i % 97) / 10 - 5;
+    for (Index pass = 0; pass < passes; ++pass) step(in, out, other);
   };
   return static_cast<double>(threads * passes * cached) / seconds_on_all(threads, share);
 }

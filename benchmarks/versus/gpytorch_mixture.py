@@ -8,7 +8,7 @@
 - growth: a step of ours at 10⁴, 10⁵ and 10⁶ rows, and the memory of the whole process.
 
 Every fit is in a process of its own; GPyTorch's in an environment of its own, made here from
-requirements-gpytorch.txt, or the one of --python. Series come from the folder that CARMINA_DATA names;
+requirements-gpytorch.txt, or the one of --environment. Series come from the folder that CARMINA_DATA names;
 without it that part is left out.
 """
 
@@ -19,9 +19,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
+import environments
 import harness
 import numpy as np
 
@@ -39,24 +39,13 @@ OURS = {
 STEP = {"n_mixtures": MIXTURES, "n_components": FEATURES, "solver": "adam", "random_state": 0}
 
 
-def environment(asked: Path | None, out: Path) -> str:
-    """The Python that has GPyTorch."""
-    if asked:
-        return str(asked)
-    folder = out / "gpytorch-venv"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        print("  installing GPyTorch into an environment of its own", flush=True)
-        venv.create(folder, with_pip=True)
-    wanted = str(harness.HERE / "requirements-gpytorch.txt")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", wanted], check=True)
-    return str(python)
-
-
 class Bench:
     def __init__(self, args: argparse.Namespace, folder: Path) -> None:
         self.args, self.folder = args, folder
-        self.pythons = {"GPyTorch": environment(args.python, args.out), "Carmina": sys.executable}
+        python, message = environments.python_of("gpytorch", args.environment, args.out)
+        if message:
+            sys.exit(f"GPyTorch was not installed: {message}")
+        self.pythons = {"GPyTorch": python, "Carmina": sys.executable}
 
     def run(self, contender: str, rows: Path, options: dict, **spec) -> dict:
         spec |= {"contender": contender, "rows": str(rows), "options": options, "threads": self.args.threads}
@@ -163,7 +152,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench-output"))
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--python", type=Path, help="a Python that has GPyTorch")
+    environments.add_option(parser)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     chosen = [part for part in parts if part in args.parts or not args.parts]

@@ -21,34 +21,69 @@ def environment(threads: int) -> dict[str, str]:
     return os.environ | dict.fromkeys(names, str(threads))
 
 
+class Failed(SystemExit):
+    """A contender ended without a result; unless somebody catches it, that ends the run with its message."""
+
+
 def contend(spec: dict) -> dict:
-    """Runs contender.py on a specification and returns what it measured."""
-    command = [sys.executable, str(HERE / "contender.py"), json.dumps(spec)]
-    child = subprocess.run(command, env=environment(spec["threads"]), stdout=subprocess.PIPE, text=True)
+    """Runs contender.py on a specification, in the Python it names, and returns what it measured."""
+    command = [spec.get("python", sys.executable), str(HERE / "contender.py"), json.dumps(spec)]
+    child = subprocess.run(command, env=environment(spec["threads"]), capture_output=True, text=True)
+    sys.stderr.write(child.stderr)
     if child.returncode != 0:
-        sys.exit(f"{spec['contender']} failed with exit status {child.returncode}")
+        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
+        raise Failed(f"{spec['contender']} ended with exit status {child.returncode}: `{last}`")
     return json.loads(child.stdout.splitlines()[-1])
 
 
-def contend_in_turns(specs: list[dict], repeats: int) -> list[dict]:
+def contend_in_turns(specs: list[dict], repeats: int, notes: list[str] | None = None) -> list[dict]:
     """Each specification in a fresh process, all of them in turn, `repeats` times with other seeds.
 
-    Seconds are medians over the repeats, errors are means over their seeds, memory is the largest seen.
+    Seconds are medians over the repeats, memory is the largest seen, errors are means over the seeds.
+    Software of others that fails is left out, and a sentence in `notes` says so; where there are no notes,
+    and for ours, a failure ends the run.
     """
     runs: list[list[dict]] = [[] for _ in specs]
+    failed: set[int] = set()
     for repeat in range(repeats):
-        for spec, seen in zip(specs, runs):
-            seen.append(contend(spec | {"seed": FIRST_SEED + repeat}))
-            fit = seen[-1]["fit_seconds"]
+        for k, spec in enumerate(specs):
+            if k in failed:
+                continue
+            try:
+                runs[k].append(contend(spec | {"seed": FIRST_SEED + repeat}))
+            except Failed as failure:
+                if notes is None or spec["contender"].startswith("Carmina"):
+                    raise
+                notes.append(f"{failure} ({spec['n']:,} rows).")
+                failed.add(k)
+                continue
+            fit = runs[k][-1]["fit_seconds"]
             print(f"  {spec['contender']:20} n = {spec['n']:<8} fit {fit:8.2f} s", flush=True)
-    results = []
-    for spec, seen in zip(specs, runs):
-        summary = {}
-        for key in ("fit_seconds", "predict_seconds", "test_rmse", "peak_bytes", "loaded_bytes"):
-            choose = {"bytes": max, "seconds": statistics.median, "rmse": statistics.mean}[key.split("_")[-1]]
-            summary[key] = choose(run[key] for run in seen)
-        results.append(spec | summary | {"runs": seen})
-    return results
+    seen = [(spec, run) for k, (spec, run) in enumerate(zip(specs, runs)) if k not in failed]
+    return [spec | summary(run) | {"runs": run} for spec, run in seen]
+
+
+def summary(runs: list[dict]) -> dict:
+    choose = {"bytes": max, "seconds": statistics.median}
+    numbers = [key for key, value in runs[0].items() if isinstance(value, (int, float))]
+    found = {
+        key: choose.get(key.split("_")[-1], statistics.mean)(run[key] for run in runs) for key in numbers
+    }
+    return found | {"versions": runs[0]["versions"]}
+
+
+def gemm_rate(threads: int, dtype: str, order: int = 4096, products: int = 5) -> float:
+    """Flops per second of the fastest of some products of NumPy's BLAS, in a process of its own."""
+    code = (
+        "import numpy as np, timeit\n"
+        f"A = np.random.default_rng(0).random(({order}, {order})).astype({dtype!r})\n"
+        "A @ A\n"
+        f"print(2 * {order}**3 / min(timeit.repeat(lambda: A @ A, number=1, repeat={products})))"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", code], env=environment(threads), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return float(child.stdout)
 
 
 def run_program(command: list[str], threads: int) -> dict:

@@ -1,123 +1,84 @@
-"""Whole fits beside scikit-learn: RBFSampler + Ridge and Fourier features, KernelRidge and the exact machine.
+"""Whole fits and predictions beside scikit-learn.
 
 Same rows, held-out rows, γ, α, precision and number of threads; each fit in a process of its own.
 """
 
 import argparse
-import math
-import os
-import statistics
-from pathlib import Path
 
-import friedman
+import comparison
 import harness
+from comparison import compare, sizes, specs
 
-
-def compare(name: str, groups: list[list[dict]], repeats: int, threads: int, out: Path) -> None:
-    """Each group is scikit-learn's specification and some of ours; a table row for each, ours with ratios."""
-    machine = harness.machine(threads)
-    header = [
-        "",
-        "rows",
-        "columns",
-        "fit, s",
-        "predict, s",
-        "peak memory",
-        "of it before the fit",
-        "test RMSE",
-    ]
-    rows, results = [], []
-    for group in groups:
-        theirs, *ours = seen = harness.contend_in_turns(group, repeats)
-        results += seen
-        rows += [row(theirs)]
-        for one in ours:
-            rows += [row(one), ratios(theirs, one)]
-    harness.write(out, name, {"machine": machine, "results": results}, harness.markdown(header, rows))
-
-
-def row(result: dict) -> list[str]:
-    return [
-        result["contender"],
-        f"{result['n']:,}",
-        f"{result['components']:,}" if result["components"] else "",
-        f"{result['fit_seconds']:.2f}",
-        f"{result['predict_seconds']:.3f}",
-        harness.gigabytes(result["peak_bytes"]),
-        harness.gigabytes(result["loaded_bytes"]),
-        f"{result['test_rmse']:.5g}",
-    ]
-
-
-def ratios(theirs: dict, ours: dict) -> list[str]:
-    def ratio(key: str) -> float:
-        return ours[key] / theirs[key]
-
-    # Standard error of the errors' ratio, the seeds of both sides being independent draws.
-    spread = ratio("test_rmse") * math.hypot(*(relative_error_of_mean(one) for one in (theirs, ours)))
-    return [
-        "*ratio*",
-        "",
-        "",
-        f"{1 / ratio('fit_seconds'):.2f} times faster",
-        f"{1 / ratio('predict_seconds'):.2f} times faster",
-        f"{ratio('peak_bytes'):.3f} of it",
-        "",
-        f"{ratio('test_rmse'):.4f} of it" + (f" ± {spread:.4f}" if spread > 0 else ""),
-    ]
-
-
-def relative_error_of_mean(result: dict) -> float:
-    errors = [run["test_rmse"] for run in result["runs"]]
-    return (
-        statistics.stdev(errors) / math.sqrt(len(errors)) / statistics.mean(errors)
-        if len(errors) > 1
-        else 0.0
-    )
-
-
-def pair(names: tuple[str, str], **spec) -> list[dict]:
-    shared = {"gamma": friedman.gamma(spec["d"]), "alpha": 1.0, **spec}
-    return [shared | {"contender": name} for name in names]
+MOST_BYTES = 20e9  # of memory that a contender may take
 
 
 def fourier(args: argparse.Namespace) -> None:
-    sizes = {"n": 200_000, "d": 16, "p": 4, "components": 2048, "n_test": 20_000}
-    if args.quick:
-        sizes |= {"n": 5_000, "components": 256, "n_test": 1_000}
-    asked = {key: getattr(args, key) for key in ("n", "d", "p", "components")}
-    sizes |= {key: value for key, value in asked.items() if value}
-    theirs, ours = pair(
-        ("RBFSampler + Ridge", "Carmina, Fourier"), dtype="float32", threads=args.threads, **sizes
-    )
-    # Cosines and sines are of half as many frequencies as cosines alone: more columns make up for it.
-    wider = ours | {"components": sizes["components"] * 5 // 4}
-    compare("fourier", [[theirs, ours, wider]], args.repeats or 15, args.threads, args.out)
+    full = {"n": 200_000, "d": 16, "p": 4, "components": 2048, "n_test": 20_000}
+    shape = sizes(args, full, {"n": 5_000, "components": 256, "n_test": 1_000})
+    groups, notes = [], []
+    for factor, repeats in ((1, 15), (4, 3)):
+        components = factor * shape["components"]
+        # Ridge centres a copy of the features, and solves with the Gram matrix and a copy of it.
+        needed = 4 * (2 * shape["n"] * components + 2 * components**2) + 0.3e9
+        if needed > MOST_BYTES:
+            words = f"RBFSampler + Ridge with {components:,} components"
+            notes.append(f"{words} is left out: it needs about {harness.gigabytes(needed)}.")
+            continue
+        theirs, ours = specs(
+            ("RBFSampler + Ridge", "Carmina, Fourier"),
+            args,
+            dtype="float32",
+            **shape | {"components": components},
+        )
+        # Cosines and sines are of half as many frequencies as cosines alone: more columns make up for it.
+        wider = ours | {"components": components * 5 // 4}
+        groups.append(([theirs, ours, wider], repeats))
+    columns = ["rows", "columns", "fit", "predict", "memory", "loaded", "rmse"]
+    compare("fourier", groups, columns, args, notes)
+
+
+def nystroem(args: argparse.Namespace) -> None:
+    full = {"n": 100_000, "d": 16, "p": 4, "components": 1000, "n_test": 20_000}
+    shape = sizes(args, full, {"n": 5_000, "components": 100, "n_test": 1_000})
+    names = ("Nystroem + Ridge", "Carmina, sub_sample")
+    groups = [(specs(names, args, dtype="float32", **shape), 5)]
+    compare("nystroem", groups, ["rows", "columns", "fit", "predict", "memory", "loaded", "rmse"], args)
+
+
+def prediction(args: argparse.Namespace) -> None:
+    full = {"n": 10_000, "d": 16, "components": 2048, "n_test": 200_000}
+    shape = sizes(args, full, {"n": 1_000, "components": 256, "n_test": 10_000})
+    names = ("RBFSampler + Ridge", "Carmina, Fourier")
+    groups = [
+        (specs(names, args, dtype="float32", predictions=5, **shape | {"p": p}), 3)
+        for p in ([args.p] if args.p else [1, 4, 16])
+    ]
+    compare("prediction", groups, ["outputs", "columns", "rate", "memory", "rmse"], args)
 
 
 def exact(args: argparse.Namespace) -> None:
-    sizes = {"d": args.d or 16, "p": args.p or 4, "n_test": 1_000 if args.quick else 5_000, "components": 0}
+    shape = sizes(args, {"d": 16, "p": 4, "n_test": 5_000}, {"n_test": 1_000}) | {"components": 0}
     counts = [args.n] if args.n else [500, 1000] if args.quick else [2_000, 5_000, 10_000]
     names = ("KernelRidge", "Carmina, exact")
-    pairs = [pair(names, n=n, dtype="float64", threads=args.threads, **sizes) for n in counts]
-    compare("exact", pairs, args.repeats or 5, args.threads, args.out)
+    groups = [(specs(names, args, dtype="float64", **shape | {"n": n}), 5) for n in counts]
+    compare("exact", groups, ["rows", "fit", "predict", "memory", "loaded", "rmse"], args)
 
 
-COMPARISONS = {"fourier": fourier, "exact": exact}
+def quantile(args: argparse.Namespace) -> None:
+    full = {"n": 2_000, "d": 16, "p": 1, "components": 200, "n_test": 5_000}
+    shape = sizes(args, full, {"n": 300, "components": 20, "n_test": 1_000})
+    names = ("QuantileRegressor", "Carmina, pinball")
+    levels = {"levels": [0.1, 0.5, 0.9], "tol": 1e-6, "task": "quantiles", "paired": True}
+    groups = [(specs(names, args, dtype="float64", **levels, **shape), 3)]
+    columns = ["rows", "columns", "fit", "predict", "memory", "objective", "pinball"]
+    compare("quantile", groups, columns, args)
+
+
+COMPARISONS = {one.__name__: one for one in (fourier, nystroem, prediction, exact, quantile)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("comparison", choices=COMPARISONS)
-    parser.add_argument("--out", type=Path, default=Path("bench-output"))
-    parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--repeats", type=int, help="fits of each, with other seeds")
-    parser.add_argument("--n", type=int, help="training rows")
-    parser.add_argument("--d", type=int, help="inputs")
-    parser.add_argument("--p", type=int, help="outputs")
-    parser.add_argument("--components", type=int)
-    args = parser.parse_args()
+    args = comparison.parser(__doc__.splitlines()[0], COMPARISONS).parse_args()
     COMPARISONS[args.comparison](args)
 
 

@@ -23,7 +23,11 @@ FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
   require(W_.rows() > 0 && W_.cols() > 0, "FourierMap: frequencies are empty ({} x {})", W_.rows(), W_.cols());
   scale_ = static_cast<T>(1 / std::sqrt(static_cast<double>(W_.rows())));
   const double largest = static_cast<double>(W_.cwiseAbs().maxCoeff());
-  if (std::same_as<T, float> && largest > largest_float_frequency) wide_ = W_.template cast<double>();
+  if (std::same_as<T, float> && largest > largest_float_frequency) {
+    wide_ = W_.template cast<double>();
+  } else if (dim_in() <= backend::RowPanels<T>::longest) {
+    panels_ = backend::RowPanels<T>(W_.data(), units(), dim_in());
+  }
 }
 
 template <Real T>
@@ -43,6 +47,10 @@ typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, I
 
 template <Real T>
 void FourierMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index part_offset, Index ldo) const {
+  if (!panels_.empty()) {
+    panels_.sincos_of_products(in.x, in.stride, in.rows, first, count, scale_, out, part_offset, ldo);
+    return;
+  }
   // Phases X Wᵀ (rows, count) where the cosines will stand, then cosines over them and sines beside.
   if (wide_.size() > 0) {
     wide_phases(in, first, count, out, ldo);

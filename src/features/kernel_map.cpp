@@ -26,6 +26,22 @@ KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform t
   place(placed_.data(), anchors_.rows());
   placed_norms_.resize(anchors_.rows());
   fill_norms(placed_.data(), anchors_.rows(), placed_norms_.data());
+  panels_ = turn(anchors_from(0, anchors_.rows()));
+}
+
+template <Real T>
+backend::RowPanels<T> KernelMap<T>::turn(const Prepared& rows) const {
+  const bool squared = std::visit(
+      []<class K>(const K&) {
+        if constexpr (Pairwise<K>) {
+          return false;
+        } else {
+          return K::distance == Distance::squared;
+        }
+      },
+      kernel_);
+  if (!squared || dim_in() > backend::RowPanels<T>::longest) return {};
+  return {rows.x, rows.rows, dim_in()};
 }
 
 template <Real T>
@@ -52,13 +68,16 @@ typename KernelMap<T>::Prepared KernelMap<T>::prepare(const T* X, Index ldx, Ind
 }
 
 template <Real T>
-void KernelMap<T>::values(const Prepared& a, const Prepared& b, T* out, Index ldo) const {
+void KernelMap<T>::values(const Prepared& a, const Prepared& b, const backend::RowPanels<T>& panels, Index first,
+                          T* out, Index ldo) const {
   std::visit(
       [&]<class K>(const K& k) {
         if constexpr (Pairwise<K>) {
           k.values(a.x, a.rows, b.x, b.rows, dim_in(), out, ldo);
         } else {
-          if constexpr (K::distance == Distance::squared) {
+          if (!panels.empty()) {
+            panels.squared_distances(a.x, dim_in(), a.norms, a.rows, first, b.rows, out, ldo);
+          } else if constexpr (K::distance == Distance::squared) {
             squared_distances(a, b, out, ldo);
           } else {
             manhattan_distances(a, b, out, ldo);

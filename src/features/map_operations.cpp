@@ -17,6 +17,7 @@ constexpr Index tile_rows = 256;       // rows evaluated together
 constexpr Index tile_bytes = 1 << 19;  // of features: half of a usual second-level cache
 constexpr Index sum_rows = 2048;       // rows summed in T before they join the sum in double
 constexpr Index wave = 16;             // such sums under way at once, whatever the number of threads
+constexpr Index few_columns = 16;      // up to here products are faster without BLAS
 
 template <class M>
 Index units_per_tile() {
@@ -45,7 +46,7 @@ template <class T>
 void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt, Index ldb, Index p, T* out,
                  Index ldo) {
   // Each entry is a sum along a row: a short row is over before its sum is worth it.
-  if (p <= backend::few_columns && columns >= 1024) {
+  if (p <= few_columns && columns >= 1024) {
     backend::add_product_few(phi, ld, rows, columns, Bt, ldb, p, out, ldo);
   } else {
     backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, columns, T(1), phi, ld, Bt, ldb, T(1), out, ldo);
@@ -55,7 +56,7 @@ void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt,
 template <class T>
 void add_transposed(const T* phi, Index ld, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
                     Index ldo) {
-  if (p <= backend::few_columns) {
+  if (p <= few_columns) {
     backend::add_transposed_few(phi, ld, rows, columns, R, ldr, p, out, ldo);
   } else {
     backend::gemm<T>(Transpose::yes, Transpose::no, p, columns, rows, T(1), R, ldr, phi, ld, T(1), out, ldo);

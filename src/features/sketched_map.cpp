@@ -36,10 +36,11 @@ Matrix<double> mixed_values(const KernelMap<T>& map, const M& mixing, const type
                             Index anchors) {
   Matrix<double> g = Matrix<double>::Zero(mixing.rows(), in.rows), wide;
   Matrix<T> values;
+  const auto turned = map.turn(in);
   for (Index first = 0; first < anchors; first += anchor_tile) {
     const Index count = std::min(anchor_tile, anchors - first);
     values.resize(count, in.rows);
-    map.turned_tile(in, first, count, values.data(), in.rows);
+    map.turned_tile(in, turned, first, count, values.data(), in.rows);
     if constexpr (std::same_as<T, double>) {
       add_mixed(mixing, first, values, g);
     } else {
@@ -85,7 +86,7 @@ Matrix<double> sketched_gram(const KernelMap<double>& map, const M& mixing, cons
       const auto in = map.prepare(map.anchors().row(first).data(), map.dim_in(), rows, scratch.data());
       Matrix<double> g = mixed_values(map, mixing, in, first);
       Matrix<double> own(rows, rows);
-      map.turned_tile(in, first, rows, own.data(), rows);
+      map.turned_tile(in, map.turn(in), first, rows, own.data(), rows);
       own /= 2;
       add_mixed(mixing, first, own, g);
       waiting[static_cast<std::size_t>(task)] = std::move(g);

@@ -29,12 +29,14 @@ KernelMachine<T> FitPath<T>::fit_fourier() {
   LinearSolution solution;
   const bool dual = n < m;
   const double features = dual ? 8.0 * static_cast<double>(n) * static_cast<double>(m) : 0.0;
-  if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, features,
-                           !dual && choice().preconditioned_cg_is_faster(m, auto_tolerance<T>))) {
+  const PredictedTimes times = dual ? PredictedTimes{} : choice().predicted(map, auto_tolerance<T>);
+  const bool cg_is_faster = times.sample_rows > 0 && times.cg < times.direct;
+  if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, features, cg_is_faster, times)) {
     PhaseTimer timer(report_, "cg");
     IterationOptions limits = iterations();
     if (options_.solver == "auto") limits.tol = std::min(limits.tol, auto_tolerance<T>);
-    solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, execution_, report_);
+    solution =
+        solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, execution_, report_, times.sample_rows);
   } else if (dual) {
     solution = fourier_dual(map);
   } else {

@@ -1,8 +1,6 @@
 // models/solver_choice.cpp -- predictions in operations; the constants are rough, from timings on one machine.
 #include "solver_choice.hpp"
 
-#include "../solvers/subset_preconditioner.hpp"
-
 #include <carmina/core/error.hpp>
 
 #include <unistd.h>
@@ -29,7 +27,7 @@ bool SolverChoice::iterative_only() const {
   return name == "lsmr" || name == "idr" || name == "sgd" || name == "adam";
 }
 
-bool SolverChoice::use_direct(Index order, double other_bytes, bool cg_is_faster) const {
+bool SolverChoice::use_direct(Index order, double other_bytes, bool cg_is_faster, const PredictedTimes& times) const {
   const double needed = 8.0 * static_cast<double>(order) * static_cast<double>(order) + other_bytes;
   const double limit = memory_limit(options.execution);
   const bool fits = needed <= limit;
@@ -43,9 +41,15 @@ bool SolverChoice::use_direct(Index order, double other_bytes, bool cg_is_faster
     report.reason = fmt::format("{}: asked for", report.solver);
   } else if (direct) {
     report.reason = fmt::format("direct: a matrix of order {} fits in memory", order);
+    if (times.sample_rows > 0) {
+      report.reason += fmt::format("; {:.2g} s predicted, {:.2g} s by cg", times.direct, times.cg);
+    }
   } else if (!fits) {
     report.reason = fmt::format("cg: a matrix of order {} needs {}, the memory budget is {}", order,
                                 format_bytes(needed), format_bytes(limit));
+  } else if (times.sample_rows > 0) {
+    report.reason = fmt::format("cg: {:.2g} s predicted, {:.2g} s for the factors of a matrix of order {}", times.cg,
+                                times.direct, order);
   } else {
     report.reason = fmt::format("cg: faster than factoring a matrix of order {}, by the number of operations", order);
   }
@@ -60,16 +64,14 @@ bool SolverChoice::plain_cg_is_faster(Index features, Index order) const {
   return n * m * m + c * c * c / 3 > 8 * 300 * n * m * (4 * p + 2 * d + 20);
 }
 
-// The preconditioner leaves about one iteration per half digit. One product costs as much as 40 + d + 8 p operations of
-// the Gram matrix for each feature of each row; fits of less than a second are not worth the choice.
-bool SolverChoice::preconditioned_cg_is_faster(Index features, double tol) const {
-  using Subset = SubsetPreconditioner<FourierMap<double>>;
-  const auto n = static_cast<double>(rows), m = static_cast<double>(features);
-  if (!Subset::worthwhile(rows, features) || n * m * m < 2e11) return false;
-  const auto d = static_cast<double>(dim_in), p = static_cast<double>(dim_out);
-  const double products = 3 - 2.2 * std::log10(std::min(options.tol, tol));
-  const double subset = (static_cast<double>(Subset::rows_per_feature) + 1.0 / 3) * m * m * m;
-  return products * n * m * (40 + d + 8 * p) + subset < 0.8 * (n * m * m + m * m * m / 3);
+// Fits of less than a second are not worth the choice, whose outcome may differ from run to run.
+template <Real T>
+PredictedTimes SolverChoice::predicted(const FourierMap<T>& map, double tol) const {
+  const auto n = static_cast<double>(rows), m = static_cast<double>(map.n_features());
+  if (options.solver != "auto" || n * m * m < 2e11) return {};
+  return predict_times(map, rows, dim_out, std::min(options.tol, tol), options.execution);
 }
+template PredictedTimes SolverChoice::predicted(const FourierMap<float>&, double) const;
+template PredictedTimes SolverChoice::predicted(const FourierMap<double>&, double) const;
 
 }  // namespace carmina

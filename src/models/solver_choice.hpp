@@ -1,5 +1,7 @@
-// models/solver_choice.hpp -- which solver a fit takes, by memory and by counting operations, and why.
+// models/solver_choice.hpp -- which solver a fit takes, by memory and by predicted times, and why.
 #pragma once
+#include "predicted_times.hpp"
+
 #include <carmina/models/fit_options.hpp>
 #include <carmina/solvers/report.hpp>
 
@@ -21,12 +23,14 @@ struct SolverChoice {
 
   // "direct" unless its matrix of the given order does not fit, cg was asked for, or cg is predicted to be much faster.
   // Error when direct was asked for and does not fit. The report says what was taken and why.
-  bool use_direct(Index order, double other_bytes, bool cg_is_faster = false) const;
+  bool use_direct(Index order, double other_bytes, bool cg_is_faster = false, const PredictedTimes& times = {}) const;
 
   // The Gram matrix and a system of the given order against 300 products with the features.
   bool plain_cg_is_faster(Index features, Index order) const;
-  // The Gram matrix against cg preconditioned by a subset of the rows, down to a relative residual of tol.
-  bool preconditioned_cg_is_faster(Index features, double tol) const;
+  // Of the Gram matrix and of cg preconditioned by a subset of the rows, down to a relative residual of tol; zero when
+  // there is nothing to choose.
+  template <Real T>
+  PredictedTimes predicted(const FourierMap<T>& map, double tol) const;
 };
 
 }  // namespace carmina

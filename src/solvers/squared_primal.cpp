@@ -51,7 +51,8 @@ LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem,
 template <ScalarMap M>
 LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
                                const Vector<double>& origin, const SquaredLossProblem& problem,
-                               const IterationOptions& options, const Execution& execution, SolveReport& report) {
+                               const IterationOptions& options, const Execution& execution, SolveReport& report,
+                               Index sample_rows) {
   const RowSums sums = stream_sums(map, rows, rows_at_once, origin, problem.fit_intercept, execution);
   const auto product = [&](const Matrix<double>& P, Matrix<double>& HP) {
     normal_product(map, rows, rows_at_once, sums, problem.fit_intercept, P, HP, execution);
@@ -61,9 +62,10 @@ LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows
   const Index m = map.n_features();
   const auto budget = static_cast<double>(execution.memory_budget);
   const bool fits = execution.memory_budget == 0 || 16.0 * static_cast<double>(m) * static_cast<double>(m) < budget;
-  if (fits && SubsetPreconditioner<M>::worthwhile(sums.rows, m)) {
-    precondition = SubsetPreconditioner<M>(map, rows, sums.rows, rows_at_once, problem.fit_intercept, delta.mean(),
-                                           problem.alpha, execution);
+  if (sample_rows == 0) sample_rows = SubsetPreconditioner<M>::sample_rows(sums.rows, m);
+  if (fits && sample_rows > 0) {
+    precondition = SubsetPreconditioner<M>(map, rows, sums.rows, sample_rows, rows_at_once, problem.fit_intercept,
+                                           delta.mean(), problem.alpha, execution);
   }
   Matrix<double> theta = solve_shifted_cg(product, delta, problem.alpha, times_root(sums.cross, problem.outputs),
                                           options, execution, report, precondition);
@@ -99,7 +101,7 @@ LinearSolution solve_expanded_cg(const M& map, const Expansion& expansion, RowSo
 #define CARMINA_INSTANTIATE(M)                                                                                  \
   template LinearSolution solve_primal_cg(const M&, RowSource<M::Scalar>&, Index, const Vector<double>&,        \
                                           const SquaredLossProblem&, const IterationOptions&, const Execution&, \
-                                          SolveReport&);                                                        \
+                                          SolveReport&, Index);                                                 \
   template LinearSolution solve_expanded_cg(const M&, const Expansion&, RowSource<M::Scalar>&, Index,           \
                                             const Vector<double>&, double, bool, const IterationOptions&,       \
                                             const Execution&, SolveReport&);

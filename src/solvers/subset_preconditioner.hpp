@@ -2,52 +2,62 @@
 // rows.
 #pragma once
 #include <carmina/backends/blas.hpp>
+#include <carmina/backends/reduced_gram.hpp>
 #include <carmina/solvers/squared_loss.hpp>
 
 #include <cmath>
-#include <memory>
+#include <concepts>
+#include <vector>
 
 namespace carmina {
 
-// M = delta (w / w_s) H_s + alpha I, H_s the centred Gram matrix of a sample of s = 8 m rows, spread evenly over the
-// source. Were the sample as good as one of a random Gaussian design, M^-1 (delta H + alpha I) would have eigenvalues
-// within (1 +- sqrt(m / s))^2 and cg would cut the error to a third each time. Rows that matter more than others, and
-// eigenvalues of H near or below alpha, make it slower: some tests take twice as many iterations as that.
+// M = delta (w / w_s) H_s + alpha I, H_s the centred Gram matrix of a sample of s rows, spread evenly over the source.
+// Were the sample as good as one of a random Gaussian design, M^-1 (delta H + alpha I) would have eigenvalues within
+// (1 +- sqrt(m / s))^2 and cg would cut the error by sqrt(m / s) each time. Rows that matter more than others make it
+// slower, eigenvalues of H below alpha, of which there are many as a rule, faster.
+//
+// Nothing here need be exact. Rounding the features to unit roundoff u changes M by a random matrix of norm about
+// 2 u delta w / sqrt(s m), features having squares of mean 1 / m: bfloat16 serves while that is well below alpha, else
+// float. The factor is in float unless rounding, about 2^-24 |M| at each step, comes near alpha.
 template <ScalarMap M>
 class SubsetPreconditioner {
  public:
   using T = typename M::Scalar;
-  static constexpr Index rows_per_feature = 8;
 
-  // Whether there are enough rows for the sample to be a small part of them.
-  static bool worthwhile(Index rows, Index features) { return rows >= 4 * rows_per_feature * features; }
+  // A number of rows that serves most fits: 8 m, or fewer that are a small part of them. 0: there are too few.
+  static Index sample_rows(Index rows, Index features) {
+    const Index wanted = std::min(8 * features, rows / 8);
+    return wanted >= 3 * features / 2 ? wanted : 0;
+  }
 
-  SubsetPreconditioner(const M& map, RowSource<T>& rows, Index row_count, Index rows_at_once, bool centred,
-                       double delta, double alpha, const Execution& execution)
+  SubsetPreconditioner(const M& map, RowSource<T>& rows, Index row_count, Index wanted, Index rows_at_once,
+                       bool centred, double delta, double alpha, const Execution& execution)
       : order_(map.n_features()) {
-    const Sample sample(rows, row_count, rows_per_feature * order_, rows_at_once);
-    Moments moments(order_, Vector<double>(Vector<double>::Zero(0)));
-    MomentsBuilder<M> builder(map, moments, execution);
-    builder.add(sample.block());
-    const double weight = moments.total_weight();
-    const Vector<double> g = moments.feature_sums().transpose();
-    factor_ = std::move(moments.sums);
-    for (Index i = 0; i < order_; ++i) {
-      auto row = factor_.row(i).head(i + 1);
-      if (centred) row -= g[i] / weight * g.head(i + 1).transpose();
-      row *= delta * sample.total_weight / weight;
-      row[i] += alpha;
-    }
-    BlasThreads blas(execution.thread_count());
-    usable_ = backend::cholesky(order_, factor_.data(), factor_.outerStride());
+    const Sample sample(rows, row_count, wanted, rows_at_once);
+    const auto s = static_cast<double>(sample.X.rows()), m = static_cast<double>(order_);
+    const double noise = 2 * delta * sample.total_weight / std::sqrt(s * m);
+    const bool coarse = alpha >= 2 * unit_roundoff(backend::Reduced::bfloat16) * noise;
+    backend::ReducedGram gram(order_, coarse ? backend::Reduced::bfloat16 : backend::Reduced::single, execution);
+    gram.add(sample.X.rows(), [&](Index first, Index count, float* out, int) { sample.fill(map, first, count, out); });
+    Vector<double> sums = Vector<double>::Zero(order_);
+    if (centred) sums = sample.feature_sums(map, execution);
+    assemble(gram.sums, sums, sample, delta, alpha);
+    factor(std::move(gram.sums), alpha, execution);
   }
 
   // Z = M^-1 R; the identity where M was singular.
   void operator()(const Matrix<double>& R, Matrix<double>& Z) const {
     Z = R;
-    if (!usable_) return;
     BlasThreads blas(1);  // a few columns: reading the factor takes longer than computing with it
-    backend::cholesky_solve(order_, Z.cols(), factor_.data(), factor_.outerStride(), Z.data(), Z.outerStride());
+    if (single_.size() > 0) {
+      // Columns of length one: a residual may be below what float can hold.
+      const Eigen::RowVectorXd size = R.colwise().norm().unaryExpr([](double x) { return x > 0 ? x : 1; });
+      Matrix<float> narrow = (R * size.cwiseInverse().asDiagonal()).template cast<float>();
+      backend::cholesky_solve(order_, R.cols(), single_.data(), order_, narrow.data(), narrow.outerStride());
+      Z = narrow.template cast<double>() * size.asDiagonal();
+    } else if (double_.size() > 0) {
+      backend::cholesky_solve(order_, Z.cols(), double_.data(), order_, Z.data(), Z.outerStride());
+    }
   }
 
  private:
@@ -55,7 +65,7 @@ class SubsetPreconditioner {
   struct Sample {
     Matrix<T> X;
     std::vector<T> weights;
-    double total_weight = 0;
+    double weight = 0, total_weight = 0;  // of the sample, of all rows
 
     Sample(RowSource<T>& rows, Index count, Index wanted, Index rows_at_once) {
       std::vector<T> cells;
@@ -69,16 +79,69 @@ class SubsetPreconditioner {
           if (std::floor((at + 1) * step) == std::floor(at * step) || w == 0) continue;
           cells.insert(cells.end(), block.X + i * block.x_stride, block.X + i * block.x_stride + block.dim_in);
           weights.push_back(w);
+          weight += static_cast<double>(w);
         }
       }
       X = Eigen::Map<const Matrix<T>>(cells.data(), static_cast<Index>(weights.size()), rows.dim_in());
     }
-    RowBlock<T> block() const { return {X.data(), X.data(), weights.data(), X.rows(), X.cols(), 0, X.cols(), 0, 0}; }
+
+    // sqrt(w) phi of some rows
+    void fill(const M& map, Index first, Index count, float* out) const {
+      const Index m = map.n_features();
+      thread_local std::vector<T> prepared, features;
+      prepared.resize(static_cast<std::size_t>(map.prepared_size(count)));
+      T* phi = nullptr;
+      if constexpr (std::same_as<T, float>) {
+        phi = out;
+      } else {
+        features.resize(static_cast<std::size_t>(count * m));
+        phi = features.data();
+      }
+      map.tile(map.prepare(X.row(first).data(), X.cols(), count, prepared.data()), 0, map.units(), phi, map.units(), m);
+      for (Index i = 0; i < count; ++i) {
+        const T root = std::sqrt(weights[static_cast<std::size_t>(first + i)]);
+        if (std::same_as<T, float> && root == 1) continue;
+        for (Index j = 0; j < m; ++j) out[i * m + j] = static_cast<float>(root * phi[i * m + j]);
+      }
+    }
+
+    Vector<double> feature_sums(const M& map, const Execution& execution) const {
+      const Matrix<T> w = Eigen::Map<const Matrix<T>>(weights.data(), X.rows(), 1);
+      Matrix<double> sums = Matrix<double>::Zero(map.n_features(), 1);
+      adjoint(map, X, w, sums, execution);
+      return sums.col(0);
+    }
   };
 
+  // The Gram matrix becomes M, both triangles.
+  void assemble(Matrix<float>& H, const Vector<double>& sums, const Sample& sample, double delta, double alpha) const {
+    const double scale = delta * sample.total_weight / sample.weight;
+    for (Index i = 0; i < order_; ++i) {
+      const double mean = sums[i] / sample.weight;
+      for (Index j = 0; j <= i; ++j) {
+        H(i, j) = static_cast<float>(scale * (static_cast<double>(H(i, j)) - mean * sums[j]));
+      }
+      H(i, i) += static_cast<float>(alpha);
+    }
+    H.template triangularView<Eigen::StrictlyUpper>() = H.transpose();
+  }
+
+  void factor(Matrix<float> H, double alpha, const Execution& execution) {
+    BlasThreads blas(execution.thread_count());
+    const double norm = std::sqrt(H.cwiseAbs2().template cast<double>().sum());
+    const Vector<float> diagonal = H.diagonal();
+    if (alpha >= 0x1p-22 * norm && backend::cholesky(order_, H.data(), order_)) {
+      single_ = std::move(H);
+      return;
+    }
+    double_ = H.transpose().template cast<double>();  // its lower triangle is H's upper one, which is still M's
+    double_.diagonal() = diagonal.template cast<double>();
+    if (!backend::cholesky(order_, double_.data(), order_)) double_.resize(0, 0);
+  }
+
   Index order_;
-  Matrix<double> factor_;
-  bool usable_ = false;
+  Matrix<float> single_;  // one of the two
+  Matrix<double> double_;
 };
 
 }  // namespace carmina

@@ -15,14 +15,17 @@ void gemm(Transpose trans_a, Transpose trans_b, Index m, Index n, Index k, T alp
 template <Real T>
 void gram(Index n, Index k, T alpha, const T* A, Index lda, T beta, T* C, Index ldc);
 
-// Factorisations are in double whatever the data: they see condition numbers that float cannot.
+// Factorisations are in double whatever the data: they see condition numbers that float cannot. Preconditioners, which
+// need not be exact, may do with float.
 
 // Factors the symmetric A (n, n), given by its lower triangle, in place as L Lᵀ; the strict upper triangle is left
 // alone. False when A is not positive definite (to rounding); its lower triangle is then spoilt.
 bool cholesky(Index n, double* A, Index lda);
+bool cholesky(Index n, float* A, Index lda);
 
 // X (n, m) <- (L Lᵀ)⁻¹ X with L from cholesky().
 void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
+void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index ldx);
 
 // X (n, m) <- L⁻¹ X with L from cholesky().
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);

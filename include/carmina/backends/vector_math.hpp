@@ -5,26 +5,47 @@
 namespace carmina::backend {
 
 // cosine[i] = scale cos(x[i]), sine[i] = scale sin(x[i]). Arrays may not overlap, except cosine == x or sine == x.
-void sincos_scaled(const float* x, float scale, float* cosine, float* sine, Index count);
-void sincos_scaled(const double* x, double scale, double* cosine, double* sine, Index count);
+template <Real T>
+void sincos_scaled(const T* x, T scale, T* cosine, T* sine, Index count);
 
 // x[i] = exp(factor x[i])
-void exp_scaled(float* x, float factor, Index count);
-void exp_scaled(double* x, double factor, Index count);
+template <Real T>
+void exp_scaled(T* x, T factor, Index count);
 
 // Products with few columns, where a general matrix product spends its time on copies. A (rows, columns), row stride
 // lda. out (rows, p) += A Bᵀ, B (p, columns)
-void add_product_few(const float* A, Index lda, Index rows, Index columns, const float* B, Index ldb, Index p,
-                     float* out, Index ldo);
-void add_product_few(const double* A, Index lda, Index rows, Index columns, const double* B, Index ldb, Index p,
-                     double* out, Index ldo);
+template <Real T>
+void add_product_few(const T* A, Index lda, Index rows, Index columns, const T* B, Index ldb, Index p, T* out,
+                     Index ldo);
 // out (p, columns) += Rᵀ A, R (rows, p)
-void add_transposed_few(const float* A, Index lda, Index rows, Index columns, const float* R, Index ldr, Index p,
-                        float* out, Index ldo);
-void add_transposed_few(const double* A, Index lda, Index rows, Index columns, const double* R, Index ldr, Index p,
-                        double* out, Index ldo);
-// Up to here a pass over the rows with both products was faster than with BLAS (about even at 1 column, slower at 16).
-constexpr Index few_columns = 8;
+template <Real T>
+void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
+                        Index ldo);
+
+// A copy of a matrix (count, dim) in panels that fit the registers, for functions of products with short rows: the
+// product of a tile is finished in registers, where a general matrix product would copy, store and load it again.
+template <Real T>
+class RowPanels {
+ public:
+  RowPanels() = default;
+  RowPanels(const T* rows, Index count, Index dim);
+  // Up to here as fast as a general matrix product alone, or faster (measured to 784).
+  static constexpr Index longest = 1024;
+  bool empty() const { return count_ == 0; }
+
+  // For rows x of X and rows w of [first, first + count): scale cos<x, w> to out (rows, count), row stride ldo, and
+  // scale sin<x, w> to out + part_offset.
+  void sincos_of_products(const T* X, Index ldx, Index rows, Index first, Index count, T scale, T* out,
+                          Index part_offset, Index ldo) const;
+  // max(0, |x|^2 + |w|^2 - 2<x, w>) to out (rows, count); `norms` are |x|^2
+  void squared_distances(const T* X, Index ldx, const T* norms, Index rows, Index first, Index count, T* out,
+                         Index ldo) const;
+
+ private:
+  Index count_ = 0, dim_ = 0;
+  double largest_ = 0;       // length of a row, or a little more
+  Vector<T> cells_, norms_;  // padded with zeros to whole panels
+};
 
 // "avx512", "avx2" or "portable": what all of these run on.
 const char* vector_instruction_set();

@@ -1,5 +1,6 @@
 // features/fourier_map.hpp -- random Fourier features: cosines and sines of projections on frequencies.
 #pragma once
+#include <carmina/backends/vector_math.hpp>
 #include <carmina/features/input_transform.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 #include <cstdint>
@@ -53,6 +54,7 @@ class FourierMap {
 
   Matrix<T> W_;
   Matrix<double> wide_;  // W in double, only where float phases would not do
+  backend::RowPanels<T> panels_;  // W again, only where inputs are few
   InputTransform transform_;
   T scale_;
 };

@@ -1,5 +1,6 @@
 // features/kernel_map.hpp -- kernel values against anchor rows; the exact machine has every training row as an anchor.
 #pragma once
+#include <carmina/backends/vector_math.hpp>
 #include <carmina/core/execution.hpp>
 #include <carmina/features/input_transform.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
@@ -32,19 +33,23 @@ class KernelMap {
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
   void tile(const Prepared& rows, Index first, Index count, T* out, Index, Index ldo) const {
-    values(rows, anchors_from(first, count), out, ldo);
+    values(rows, anchors_from(first, count), panels_, first, out, ldo);
   }
-  // The transpose of a tile, (count, rows): a row for each anchor.
-  void turned_tile(const Prepared& rows, Index first, Index count, T* out, Index ldo) const {
-    values(anchors_from(first, count), rows, out, ldo);
+  // The transpose of a tile, (count, rows): a row for each anchor. `turned` comes from turn(rows), which serves all
+  // anchors.
+  backend::RowPanels<T> turn(const Prepared& rows) const;
+  void turned_tile(const Prepared& rows, const backend::RowPanels<T>& turned, Index first, Index count, T* out,
+                   Index ldo) const {
+    values(anchors_from(first, count), rows, turned, 0, out, ldo);
   }
 
  private:
   Prepared anchors_from(Index first, Index count) const {
     return {placed_.row(first).data(), placed_norms_.data() + first, count};
   }
-  // k of each row of a with each of b: (a.rows, b.rows)
-  void values(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
+  // k of each row of a with each of b, (a.rows, b.rows). Unless `panels` is empty, b is its rows from `first` on.
+  void values(const Prepared& a, const Prepared& b, const backend::RowPanels<T>& panels, Index first, T* out,
+              Index ldo) const;
   // What the kernel takes of (rows, d), in place.
   void place(T* x, Index rows) const;
   void fill_norms(const T* x, Index rows, T* norms) const;
@@ -54,6 +59,7 @@ class KernelMap {
   ScalarKernel kernel_;
   Matrix<T> anchors_, placed_;                // (s, d)
   Vector<T> placed_norms_;                    // (s)
+  backend::RowPanels<T> panels_;              // of placed_; empty where distances are not squared or inputs many
   Vector<double> centre_, reciprocal_width_;  // of a stationary kernel
   InputTransform transform_;
 };

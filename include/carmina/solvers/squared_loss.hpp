@@ -24,11 +24,13 @@ struct SquaredLossProblem {
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
                             SolveReport& report);
 
-// The same by conjugate gradients over the rows: nothing of size features x features.
+// The same by conjugate gradients over the rows. Where memory and the number of rows allow, they are preconditioned by
+// the normal equations of sample_rows of them (0: a number by rule).
 template <ScalarMap M>
 LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
                                const Vector<double>& origin, const SquaredLossProblem& problem,
-                               const IterationOptions& options, const Execution& execution, SolveReport& report);
+                               const IterationOptions& options, const Execution& execution, SolveReport& report,
+                               Index sample_rows = 0);
 
 // Rows of a dual problem: f = sum_i k(., x_i) A c_i. Weights must be positive.
 struct DualRows {

@@ -8,6 +8,7 @@
 
 extern "C" {
 void dpotrf_(const char*, const int*, double*, const int*, int*);
+void spotrf_(const char*, const int*, float*, const int*, int*);
 void dpotri_(const char*, const int*, double*, const int*, int*);
 void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*,
              int*);
@@ -60,6 +61,20 @@ bool cholesky(Index n, double* A, Index lda) {
 void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
   for (const auto side : {CblasNoTrans, CblasTrans}) {
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
+                to_int(ldx));
+  }
+}
+
+bool cholesky(Index n, float* A, Index lda) {
+  const int order = to_int(n), stride = to_int(lda);
+  int info = 0;
+  spotrf_("U", &order, A, &stride, &info);
+  return info == 0;
+}
+
+void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index ldx) {
+  for (const auto side : {CblasNoTrans, CblasTrans}) {
+    cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
                 to_int(ldx));
   }
 }

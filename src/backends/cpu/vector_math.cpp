@@ -3,6 +3,9 @@
 
 #include <carmina/backends/vector_math.hpp>
 
+#include <cmath>
+#include <concepts>
+
 namespace carmina::backend {
 namespace {
 
@@ -21,32 +24,75 @@ const VectorMath& chosen() {
   return *table;
 }
 
+template <class T>
+const VectorFunctions<T>& functions() {
+  if constexpr (std::same_as<T, float>) {
+    return chosen().of_float;
+  } else {
+    return chosen().of_double;
+  }
+}
+
 }  // namespace
 
-void sincos_scaled(const float* x, float scale, float* cosine, float* sine, Index count) {
-  chosen().sincos_float(x, scale, cosine, sine, count);
+template <Real T>
+void sincos_scaled(const T* x, T scale, T* cosine, T* sine, Index count) {
+  functions<T>().sincos(x, scale, cosine, sine, count);
 }
-void sincos_scaled(const double* x, double scale, double* cosine, double* sine, Index count) {
-  chosen().sincos_double(x, scale, cosine, sine, count);
+
+template <Real T>
+void exp_scaled(T* x, T factor, Index count) {
+  functions<T>().exp(x, factor, count);
 }
-void exp_scaled(float* x, float factor, Index count) { chosen().exp_float(x, factor, count); }
-void exp_scaled(double* x, double factor, Index count) { chosen().exp_double(x, factor, count); }
-void add_product_few(const float* A, Index lda, Index rows, Index columns, const float* B, Index ldb, Index p,
-                     float* out, Index ldo) {
-  chosen().few_float.product(A, lda, rows, columns, B, ldb, p, out, ldo);
+
+template <Real T>
+void add_product_few(const T* A, Index lda, Index rows, Index columns, const T* B, Index ldb, Index p, T* out,
+                     Index ldo) {
+  functions<T>().product(A, lda, rows, columns, B, ldb, p, out, ldo);
 }
-void add_product_few(const double* A, Index lda, Index rows, Index columns, const double* B, Index ldb, Index p,
-                     double* out, Index ldo) {
-  chosen().few_double.product(A, lda, rows, columns, B, ldb, p, out, ldo);
+
+template <Real T>
+void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
+                        Index ldo) {
+  functions<T>().transposed(A, lda, rows, columns, R, ldr, p, out, ldo);
 }
-void add_transposed_few(const float* A, Index lda, Index rows, Index columns, const float* R, Index ldr, Index p,
-                        float* out, Index ldo) {
-  chosen().few_float.transposed(A, lda, rows, columns, R, ldr, p, out, ldo);
+
+template <Real T>
+RowPanels<T>::RowPanels(const T* rows, Index count, Index dim) : count_(count), dim_(dim) {
+  const Index width = functions<T>().panel_rows, panels = (count + width - 1) / width;
+  cells_.setZero(panels * width * dim);
+  for (Index i = 0; i < count; ++i) {
+    T* const to = cells_.data() + i / width * width * dim + i % width;
+    for (Index k = 0; k < dim; ++k) to[k * width] = rows[i * dim + k];
+  }
+  norms_.setZero(panels * width);
+  for (Index i = 0; i < count; ++i) norms_[i] = Eigen::Map<const Vector<T>>(rows + i * dim, dim).squaredNorm();
+  largest_ = 1.001 * std::sqrt(static_cast<double>(norms_.maxCoeff()));
 }
-void add_transposed_few(const double* A, Index lda, Index rows, Index columns, const double* R, Index ldr, Index p,
-                        double* out, Index ldo) {
-  chosen().few_double.transposed(A, lda, rows, columns, R, ldr, p, out, ldo);
+
+template <Real T>
+void RowPanels<T>::sincos_of_products(const T* X, Index ldx, Index rows, Index first, Index count, T scale, T* out,
+                                      Index part_offset, Index ldo) const {
+  functions<T>().sincos_products(X, ldx, rows, dim_, cells_.data(), largest_, first, count, scale, out, part_offset,
+                                 ldo);
 }
+
+template <Real T>
+void RowPanels<T>::squared_distances(const T* X, Index ldx, const T* norms, Index rows, Index first, Index count,
+                                     T* out, Index ldo) const {
+  functions<T>().distances(X, ldx, rows, dim_, norms, cells_.data(), norms_.data(), first, count, out, ldo);
+}
+
+#define CARMINA_INSTANTIATE(T)                                                                        \
+  template void sincos_scaled(const T*, T, T*, T*, Index);                                            \
+  template void exp_scaled(T*, T, Index);                                                             \
+  template void add_product_few(const T*, Index, Index, Index, const T*, Index, Index, T*, Index);    \
+  template void add_transposed_few(const T*, Index, Index, Index, const T*, Index, Index, T*, Index); \
+  template class RowPanels<T>;
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
 const char* vector_instruction_set() { return chosen().name; }
 
 }  // namespace carmina::backend

@@ -1,5 +1,6 @@
-// backends/cpu/vector_math_avx2.cpp -- vector math on AVX2 registers, SLEEF's functions (at most 3.5 units in the last
-// place).
+// backends/cpu/vector_math_avx2.cpp -- vector math on AVX2 registers; SLEEF's exponential, and its sine and cosine of
+// huge phases.
+#include "elementary.hpp"
 #include "vector_math_loops.hpp"
 
 #ifdef __AVX2__
@@ -27,7 +28,29 @@ struct Float {
     return total;
   }
   static Register exp(Register x) { return Sleef_expf8_u10avx2(x); }
-  static void sincos(Register x, Register& sine, Register& cosine) {
+  static Register add(Register a, Register b) { return _mm256_add_ps(a, b); }
+  static Register subtract(Register a, Register b) { return _mm256_sub_ps(a, b); }
+  static Register maximum(Register a, Register b) { return _mm256_max_ps(a, b); }
+  // The last bits of `shifted` are those of q (elementary.hpp): an odd q exchanges sine and cosine, q mod 4 in {2, 3}
+  // negates the sine, in {1, 2} the cosine.
+  [[gnu::always_inline]] static void turn(Register shifted, Register s, Register c, Register& sine, Register& cosine) {
+    const __m256i q = _mm256_castps_si256(shifted), next = _mm256_add_epi32(q, _mm256_set1_epi32(1));
+    const Register odd = _mm256_castsi256_ps(_mm256_slli_epi32(q, 31)), sign = _mm256_set1_ps(-0.0F);
+    const auto negated = [&](Register value, __m256i bits) {
+      return _mm256_xor_ps(value, _mm256_and_ps(sign, _mm256_castsi256_ps(_mm256_slli_epi32(bits, 30))));
+    };
+    sine = negated(_mm256_blendv_ps(s, c, odd), q);
+    cosine = negated(_mm256_blendv_ps(c, s, odd), next);
+  }
+  static bool near(Register x) {
+    const Register size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
+    const Register limit = _mm256_set1_ps(Elementary<float>::largest_phase);
+    return _mm256_movemask_ps(_mm256_cmp_ps(size, limit, _CMP_NLE_UQ)) == 0;
+  }
+  [[gnu::always_inline]] static void sincos(Register x, Register& sine, Register& cosine) {
+    sincos_near<Float>(x, sine, cosine);
+  }
+  static void sincos_far(Register x, Register& sine, Register& cosine) {
     const auto both = Sleef_sincosf8_u35avx2(x);
     sine = both.x;
     cosine = both.y;
@@ -52,7 +75,27 @@ struct Double {
     return total;
   }
   static Register exp(Register x) { return Sleef_expd4_u10avx2(x); }
-  static void sincos(Register x, Register& sine, Register& cosine) {
+  static Register add(Register a, Register b) { return _mm256_add_pd(a, b); }
+  static Register subtract(Register a, Register b) { return _mm256_sub_pd(a, b); }
+  static Register maximum(Register a, Register b) { return _mm256_max_pd(a, b); }
+  [[gnu::always_inline]] static void turn(Register shifted, Register s, Register c, Register& sine, Register& cosine) {
+    const __m256i q = _mm256_castpd_si256(shifted), next = _mm256_add_epi64(q, _mm256_set1_epi64x(1));
+    const Register odd = _mm256_castsi256_pd(_mm256_slli_epi64(q, 63)), sign = _mm256_set1_pd(-0.0);
+    const auto negated = [&](Register value, __m256i bits) {
+      return _mm256_xor_pd(value, _mm256_and_pd(sign, _mm256_castsi256_pd(_mm256_slli_epi64(bits, 62))));
+    };
+    sine = negated(_mm256_blendv_pd(s, c, odd), q);
+    cosine = negated(_mm256_blendv_pd(c, s, odd), next);
+  }
+  static bool near(Register x) {
+    const Register size = _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
+    const Register limit = _mm256_set1_pd(Elementary<double>::largest_phase);
+    return _mm256_movemask_pd(_mm256_cmp_pd(size, limit, _CMP_NLE_UQ)) == 0;
+  }
+  [[gnu::always_inline]] static void sincos(Register x, Register& sine, Register& cosine) {
+    sincos_near<Double>(x, sine, cosine);
+  }
+  static void sincos_far(Register x, Register& sine, Register& cosine) {
     const auto both = Sleef_sincosd4_u35avx2(x);
     sine = both.x;
     cosine = both.y;

@@ -1,45 +1,65 @@
 // backends/cpu/vector_math_loops.hpp -- the loops of vector_math.hpp over any vector type; one instance per
 // instruction set. A last partial vector goes through a padded copy, so each number gets the same arithmetic.
 #pragma once
+#include "panel_loops.hpp"
+
 #include <carmina/core/matrix.hpp>
 #include <cstring>
 
 namespace carmina::backend {
 
+// The functions of one precision on one instruction set.
 template <class T>
-struct FewColumns {
+struct VectorFunctions {
+  void (*sincos)(const T*, T, T*, T*, Index);
+  void (*exp)(T*, T, Index);
   void (*product)(const T*, Index, Index, Index, const T*, Index, Index, T*, Index);
   void (*transposed)(const T*, Index, Index, Index, const T*, Index, Index, T*, Index);
+  void (*sincos_products)(const T*, Index, Index, Index, const T*, double, Index, Index, T, T*, Index, Index);
+  void (*distances)(const T*, Index, Index, Index, const T*, const T*, const T*, Index, Index, T*, Index);
+  Index panel_rows;
 };
 
 struct VectorMath {
-  void (*sincos_float)(const float*, float, float*, float*, Index);
-  void (*sincos_double)(const double*, double, double*, double*, Index);
-  void (*exp_float)(float*, float, Index);
-  void (*exp_double)(double*, double, Index);
-  FewColumns<float> few_float;
-  FewColumns<double> few_double;
+  VectorFunctions<float> of_float;
+  VectorFunctions<double> of_double;
   const char* name;
 };
 
-// V gives: Scalar, Register, width, load, store, broadcast, multiply, multiply_add, sum, sincos (into two registers),
-// exp.
+// V gives: Scalar, Register, registers (how many), width, load, store, broadcast, add, subtract, multiply,
+// multiply_add, maximum, sum, exp, near (whether all are small enough for sincos), sincos and sincos_far (into two
+// registers); and what elementary.hpp asks for where it is used. Out of the loop, so that the loop's registers stay
+// where they are.
+template <class V>
+[[gnu::noinline, gnu::cold]] void sincos_once_far(const typename V::Scalar* x, typename V::Scalar scale,
+                                                  typename V::Scalar* cosine, typename V::Scalar* sine) {
+  typename V::Register sines, cosines;
+  V::sincos_far(V::load(x), sines, cosines);
+  V::store(cosine, V::multiply(V::broadcast(scale), cosines));
+  V::store(sine, V::multiply(V::broadcast(scale), sines));
+}
+
+template <class V>
+[[gnu::always_inline]] inline void sincos_once(const typename V::Scalar* x, typename V::Scalar scale,
+                                               typename V::Scalar* cosine, typename V::Scalar* sine) {
+  const auto phases = V::load(x);
+  if (!V::near(phases)) [[unlikely]]
+    return sincos_once_far<V>(x, scale, cosine, sine);
+  typename V::Register sines, cosines;
+  V::sincos(phases, sines, cosines);
+  V::store(cosine, V::multiply(V::broadcast(scale), cosines));
+  V::store(sine, V::multiply(V::broadcast(scale), sines));
+}
+
 template <class V>
 void sincos_loop(const typename V::Scalar* x, typename V::Scalar scale, typename V::Scalar* cosine,
                  typename V::Scalar* sine, Index count) {
-  const auto factor = V::broadcast(scale);
-  const auto one = [&](const typename V::Scalar* from, typename V::Scalar* c, typename V::Scalar* s) {
-    typename V::Register sines, cosines;
-    V::sincos(V::load(from), sines, cosines);
-    V::store(c, V::multiply(factor, cosines));
-    V::store(s, V::multiply(factor, sines));
-  };
   Index i = 0;
-  for (; i + V::width <= count; i += V::width) one(x + i, cosine + i, sine + i);
+  for (; i + V::width <= count; i += V::width) sincos_once<V>(x + i, scale, cosine + i, sine + i);
   if (const Index rest = count - i; rest > 0) {
     typename V::Scalar in[V::width] = {}, c[V::width], s[V::width];
     std::memcpy(in, x + i, static_cast<std::size_t>(rest) * sizeof(in[0]));
-    one(in, c, s);
+    sincos_once<V>(in, scale, c, s);
     std::memcpy(cosine + i, c, static_cast<std::size_t>(rest) * sizeof(c[0]));
     std::memcpy(sine + i, s, static_cast<std::size_t>(rest) * sizeof(s[0]));
   }
@@ -149,15 +169,15 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
   if (p == 1) transposed_few<V, 1>(A, lda, rows, columns, R, ldr, out, ldo);
 }
 
+template <class V>
+VectorFunctions<typename V::Scalar> functions_of() {
+  return {sincos_loop<V>,          exp_loop<V>,       product_loop<V>, transposed_loop<V>,
+          sincos_products_loop<V>, distances_loop<V>, panel_rows<V>};
+}
+
 template <class Float, class Double>
 VectorMath vector_math_of(const char* name) {
-  return {sincos_loop<Float>,
-          sincos_loop<Double>,
-          exp_loop<Float>,
-          exp_loop<Double>,
-          {product_loop<Float>, transposed_loop<Float>},
-          {product_loop<Double>, transposed_loop<Double>},
-          name};
+  return {functions_of<Float>(), functions_of<Double>(), name};
 }
 
 // Null where the compiler cannot make them.

@@ -15,11 +15,16 @@ struct One {
   static T load(const T* x) { return *x; }
   static void store(T* x, T r) { *x = r; }
   static T broadcast(T x) { return x; }
+  static T add(T a, T b) { return a + b; }
+  static T subtract(T a, T b) { return a - b; }
+  static T maximum(T a, T b) { return a > b ? a : b; }
   static T multiply(T a, T b) { return a * b; }
   static T multiply_add(T a, T b, T c) { return a * b + c; }
   static T sum(T r) { return r; }
   static T exp(T x) { return std::exp(x); }
-  static void sincos(T x, T& sine, T& cosine) {
+  static bool near(T) { return true; }
+  static void sincos(T x, T& sine, T& cosine) { sincos_far(x, sine, cosine); }
+  static void sincos_far(T x, T& sine, T& cosine) {
     sine = std::sin(x);
     cosine = std::cos(x);
   }

@@ -1,0 +1,22 @@
+// backends/cpu/bfloat16.hpp -- products of bfloat16 on machines that have them.
+//
+// Rows come in pairs: a cell holds the entries of one column in two rows, 16 bits each. Cells of `panel` columns are
+// together, pair after pair: cell (pair k, column j) is panels[(j / panel * pairs + k) * panel + j % panel].
+#pragma once
+#include <carmina/core/matrix.hpp>
+#include <cstdint>
+
+namespace carmina::backend::bfloat16 {
+
+constexpr Index panel = 32;
+
+bool compiled();  // by a compiler that knows the instructions
+
+// Row pair k of `pairs`, rounded to nearest; `columns` of each, the second row perhaps null: zeros. Columns up to the
+// end of the last panel are zeros.
+void pack(const float* first, const float* second, Index columns, Index k, Index pairs, std::uint32_t* panels);
+
+// out (panel, panel) += sum over pairs of left panel times right panel; row stride ldo.
+void add_product(const std::uint32_t* left, const std::uint32_t* right, Index pairs, float* out, Index ldo);
+
+}  // namespace carmina::backend::bfloat16
