@@ -1,7 +1,7 @@
 // features/hadamard_frequencies.hpp -- frequencies that are products of Hadamard and sign matrices: a row is projected
 // on D of them by O(D log d) additions, and O(D) numbers are kept of them.
 //
-// [Yu2016, Eq. (5)], after [Le2013]: a block of n frequencies, n >= d a power of two, is the first d columns of
+// [Yu2016, Sec. 4], after [Le2013]: a block of n frequencies, n >= d a power of two, is the first d columns of
 //   W = n^(-3/2) S H D3 H D2 H D1 L^-1,
 // H the Hadamard matrix of ones and minus ones, D1, D2, D3 random signs, S the lengths of the rows, L the kernel's
 // widths. n^(-1/2) H and the D are orthogonal, so n^(-3/2) H D3 H D2 H D1 has orthonormal rows. A kernel of |x - z| is
