@@ -34,8 +34,8 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         distance between the rows of X.
     sampling : "iid", "orthogonal", "sobol" or "hadamard", default="iid"
         How frequencies are drawn: independently; in blocks of mutually orthogonal ones, for all kernels but
-        "laplacian"; from shifted quasi-random points; or, for the same kernels as "orthogonal", as products of
-        Hadamard and sign matrices, on which rows of many columns are projected several times faster. The
+        "laplacian"; from shifted quasi-random points; or, for the same kernels as "orthogonal", as products
+        of Hadamard and sign matrices, on which rows of many columns are projected several times faster. The
         latter three often estimate better.
     random_state : int, generator or None, default=None
         An integer is the seed itself; None or a generator is asked for one.
