@@ -2,6 +2,8 @@
 // memory.
 #include <carmina/features/map_operations.hpp>
 
+#include <cmath>
+
 #include "measure.hpp"
 
 namespace carmina::micro {
@@ -9,27 +11,33 @@ namespace carmina::micro {
 namespace {
 
 template <Real T>
-void features(benchmark::State& state, const Setting& setting, Index d) {
+void features(benchmark::State& state, const Setting& setting, Index d, Sampling sampling) {
   const Index n = setting.size(16384), m = setting.size(2048);
-  const FourierMap<T> map(Gaussian(4.0), d, m, 0);
+  const FourierMap<T> map(Gaussian(4.0), d, m, 0, {}, sampling);
   const Matrix<T> X = Matrix<T>::Random(n, d);
   Matrix<T> phi(n, m);
   const double values = static_cast<double>(n) * static_cast<double>(m);
-  const Work work{.flops = values * static_cast<double>(d), .sincos = values / 2, .bytes = values * sizeof(T)};
+  // A frequency is half of a value's work: 2 d flops, or three transforms of log2(n) additions.
+  const HadamardFrequencies* structured = map.structured();
+  const double flops =
+      structured ? 1.5 * std::log2(static_cast<double>(structured->block_size())) : static_cast<double>(d);
+  const Work work{.flops = values * flops, .sincos = values / 2, .bytes = values * sizeof(T)};
   measure<T>(state, setting, work, values, "values/s", [&] { evaluate(map, X, View<T>(phi), setting.execution()); });
 }
 
 }  // namespace
 
 void register_features(const Setting& setting) {
-  for (const Index d : {16, 128}) {
+  const auto add = [&](Index d, Sampling sampling, const char* note) {
     const auto of_precision = [&]<Real T>(T) {
-      register_benchmark<T>(setting, fmt::format("features, d = {}", d),
-                            [d](auto& state, const Setting& chosen) { features<T>(state, chosen, d); });
+      register_benchmark<T>(setting, fmt::format("features{}, d = {}", note, d),
+                            [=](auto& state, const Setting& chosen) { features<T>(state, chosen, d, sampling); });
     };
     of_precision(float());
     of_precision(double());
-  }
+  };
+  for (const Index d : {16, 128, 784}) add(d, Sampling::iid, "");
+  for (const Index d : {128, 784}) add(d, Sampling::hadamard, ", hadamard");
 }
 
 }  // namespace carmina::micro

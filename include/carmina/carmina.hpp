@@ -12,6 +12,7 @@
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/features/operator_map.hpp>
+#include <carmina/features/sample_map.hpp>
 #include <carmina/features/sketched_map.hpp>
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/outputs.hpp>

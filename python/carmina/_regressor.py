@@ -65,9 +65,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         divergence-free kernels take one common factor for all columns: anything else would break them.
     fill_missing : bool, default=False
         Put the training mean in the place of NaN in X; part of the model.
-    sampling : "iid", "orthogonal" or "sobol", default="iid"
+    sampling : "iid", "orthogonal", "sobol" or "hadamard", default="iid"
         How frequencies are drawn: independently; in blocks of mutually orthogonal ones, for all kernels but
-        "laplacian"; or from shifted quasi-random points. The latter two often estimate better.
+        "laplacian"; from shifted quasi-random points; or, for the same kernels as "orthogonal", as products
+        of Hadamard and sign matrices, on which rows of many columns are projected several times faster. The
+        latter three often estimate better.
     solver : "auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton" or "lbfgs", default="auto"
         Of the squared loss: a factorisation; conjugate gradients; and, of Fourier machines alone, two more
         Krylov methods and two that work on batches of rows. "auto" takes "direct" or "cg"; `report_.reason`

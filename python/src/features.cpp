@@ -1,6 +1,6 @@
 // features.cpp -- Fourier features of rows, and the width that a fit would choose.
-#include <carmina/features/expansion.hpp>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/sample_map.hpp>
 #include <carmina/models/median_heuristic.hpp>
 
 #include <nanobind/stl/string.h>
@@ -26,19 +26,22 @@ void expand_features(const Matrix<T>& phi, const Expansion& expansion, T* out, c
 }
 
 template <Real T>
-nb::object kernel_features(const Kernel& kernel, nb::handle frequencies, nb::handle X, int threads) {
-  const FourierMap<T> map(Rows<T>(frequencies, "frequencies").view());
-  const Rows<T> rows(X, "X");
+nb::object kernel_features(const Kernel& kernel, const FourierMap<T>& map, const Rows<T>& rows, int threads) {
   const auto outputs = kernel.n_outputs(map.dim_in());
   const Index p = outputs.value_or(1);
   kernel.check_dimensions(map.dim_in(), p);
+  const auto n = static_cast<std::size_t>(rows.rows());
+  if (!outputs && kernel.terms().size() == 1 && kernel.terms()[0].weight == 1) {
+    NewArray<T> out({n, static_cast<std::size_t>(map.n_features())});
+    run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+      evaluate(map, rows.view(), out.view(rows.rows(), map.n_features()), execution);
+    });
+    return nb::cast(out.array);
+  }
   const Expansion expansion(kernel, map.frequencies().template cast<double>(), p);
-  const auto n = static_cast<std::size_t>(rows.rows()), width = static_cast<std::size_t>(expansion.dim_coef());
+  const auto width = static_cast<std::size_t>(expansion.dim_coef());
   NewArray<T> out = outputs ? NewArray<T>({n, static_cast<std::size_t>(p), width}) : NewArray<T>({n, width});
   run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
-    if (!outputs && kernel.terms().size() == 1 && kernel.terms()[0].weight == 1) {
-      return evaluate(map, rows.view(), out.view(rows.rows(), map.n_features()), execution);
-    }
     Matrix<T> phi(rows.rows(), map.n_features());
     evaluate(map, rows.view(), View<T>(phi), execution);
     expand_features(phi, expansion, out.data, execution);
@@ -76,11 +79,25 @@ void bind_features(nb::module_& m) {
       "fourier_features",
       [](const Kernel& kernel, nb::handle frequencies, nb::handle X, int threads) {
         return in_precision_of(frequencies, [&](auto precision) {
-          return kernel_features<decltype(precision)>(kernel, frequencies, X, threads);
+          using T = decltype(precision);
+          return kernel_features<T>(kernel, FourierMap<T>(Rows<T>(frequencies, "frequencies").view()), Rows<T>(X, "X"),
+                                    threads);
         });
       },
       nb::arg("kernel"), nb::arg("frequencies"), nb::arg("X"), nb::arg("threads") = 0,
       "Φ(X) in the precision of the frequencies W: (n, n_features), or (n, p, n_features) when operator-valued.");
+  m.def(
+      "hadamard_features",
+      [](const Kernel& kernel, Index n_components, std::uint64_t seed, nb::handle X, int threads) {
+        return in_precision_of(X, [&](auto precision) {
+          using T = decltype(precision);
+          const Rows<T> rows(X, "X");
+          const auto map = sample_term_map<T>(kernel, rows.columns(), n_components, seed, Sampling::hadamard);
+          return kernel_features<T>(kernel, map, rows, threads);
+        });
+      },
+      nb::arg("kernel"), nb::arg("n_components"), nb::arg("seed"), nb::arg("X"), nb::arg("threads") = 0,
+      "Φ(X) in the precision of X, of the frequencies that sampling='hadamard' draws, by fast transforms.");
 }
 
 }  // namespace carmina::python

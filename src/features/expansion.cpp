@@ -39,6 +39,11 @@ struct Reflection {
   }
 };
 
+Random stream_of_term(std::uint64_t seed, Index i) {
+  const Random random(seed, Stream::frequencies);
+  return i == 0 ? random : random.child(static_cast<std::uint32_t>(i));
+}
+
 // Frequencies of bounded features have the density |L w|^2 / d times the Gaussian one (SPEC 1b, with L = diag(l)), so
 // their factors are those of the Gaussian one times sqrt(d) / |L w|.
 Vector<double> stretches(const LengthScale& width, const Matrix<double>& W) {
@@ -216,14 +221,29 @@ Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index
                                        Sampling sampling) {
   const auto terms = static_cast<Index>(kernel.terms().size());
   const Index count = frequency_count(n_components);
-  const Random random(seed, Stream::frequencies);
   Matrix<double> W(terms * count, dim_in);
   for (Index i = 0; i < terms; ++i) {
-    W.middleRows(i * count, count) =
-        sample_frequencies(kernel.terms()[static_cast<std::size_t>(i)], dim_in, count,
-                           i == 0 ? random : random.child(static_cast<std::uint32_t>(i)), sampling);
+    W.middleRows(i * count, count) = sample_frequencies(kernel.terms()[static_cast<std::size_t>(i)], dim_in, count,
+                                                        stream_of_term(seed, i), sampling);
   }
   return W;
+}
+
+HadamardFrequencies sample_term_hadamard(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed) {
+  const auto terms = static_cast<Index>(kernel.terms().size());
+  const Index count = frequency_count(n_components);
+  HadamardFrequencies all;
+  for (Index i = 0; i < terms; ++i) {
+    const HadamardFrequencies one =
+        sample_hadamard(kernel.terms()[static_cast<std::size_t>(i)], dim_in, count, stream_of_term(seed, i));
+    if (i == 0) {
+      all = {dim_in, count, Matrix<double>(terms * one.diagonals.rows(), one.block_size()),
+             Vector<double>(terms * count)};
+    }
+    all.diagonals.middleRows(i * one.diagonals.rows(), one.diagonals.rows()) = one.diagonals;
+    all.lengths.segment(i * count, count) = one.lengths;
+  }
+  return all;
 }
 
 }  // namespace carmina

@@ -33,20 +33,26 @@ FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
 template <Real T>
 FourierMap<T>::FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                           InputTransform transform, Sampling sampling)
-    : FourierMap(
-          sample_frequencies(kernel, dim_in, frequency_count(n_components), Random(seed, Stream::frequencies), sampling)
-              .template cast<T>(),
-          std::move(transform)) {}
+    : FourierMap([&] {
+        const Index count = frequency_count(n_components);
+        const Random random(seed, Stream::frequencies);
+        if (sampling == Sampling::hadamard) {
+          return FourierMap(sample_hadamard(kernel, dim_in, count, random), std::move(transform));
+        }
+        return FourierMap(sample_frequencies(kernel, dim_in, count, random, sampling).template cast<T>(),
+                          std::move(transform));
+      }()) {}
 
 template <Real T>
 typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, Index rows, T* scratch) const {
-  if (transform_.identity()) return {X, ldx, rows};
+  if (transform_.identity()) return {X, ldx, rows, scratch};
   transform_.apply(X, ldx, rows, dim_in(), scratch);
-  return {scratch, dim_in(), rows};
+  return {scratch, dim_in(), rows, scratch + rows * dim_in()};
 }
 
 template <Real T>
 void FourierMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index part_offset, Index ldo) const {
+  if (structure_) return structured_tile(in, first, count, out, part_offset, ldo);
   if (!panels_.empty()) {
     panels_.sincos_of_products(in.x, in.stride, in.rows, first, count, scale_, out, part_offset, ldo);
     return;

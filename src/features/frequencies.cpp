@@ -1,4 +1,5 @@
-// features/frequencies.cpp -- draws from spectral measures: independent, orthogonal, quasi-random.
+// features/frequencies.cpp -- draws from spectral measures: independent, orthogonal, quasi-random; structured ones
+// stand in hadamard_frequencies.cpp.
 #include <carmina/core/error.hpp>
 #include <carmina/features/expansion.hpp>
 #include <carmina/features/fourier_map.hpp>
@@ -90,8 +91,9 @@ Index frequency_count(Index n_components) {
 Sampling parse_sampling(const std::string& name) {
   if (name == "iid") return Sampling::iid;
   if (name == "orthogonal") return Sampling::orthogonal;
-  require(name == "sobol", "sampling must be 'iid', 'orthogonal' or 'sobol', found '{}'", name);
-  return Sampling::sobol;
+  if (name == "sobol") return Sampling::sobol;
+  require(name == "hadamard", "sampling must be 'iid', 'orthogonal', 'sobol' or 'hadamard', found '{}'", name);
+  return Sampling::hadamard;
 }
 
 std::string sampling_name(Sampling sampling) {
@@ -102,12 +104,15 @@ std::string sampling_name(Sampling sampling) {
       return "orthogonal";
     case Sampling::sobol:
       return "sobol";
+    case Sampling::hadamard:
+      return "hadamard";
   }
   fail("unknown sampling");
 }
 
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,
                                   Sampling sampling) {
+  if (sampling == Sampling::hadamard) return sample_hadamard(kernel, d, count, random).matrix();
   require_spectral_measure(kernel);
   check_dimension(kernel, d);
   if (const auto* mixture = std::get_if<SpectralMixture>(&kernel)) return draw(*mixture, d, count, random, sampling);
@@ -116,7 +121,15 @@ Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index cou
   return W;
 }
 
+HadamardFrequencies sample_hadamard(const Term& term, Index d, Index count, const Random& random) {
+  require(!std::holds_alternative<OwnSpectrum>(term.coupling),
+          "sampling 'hadamard' is not known for a Spectral kernel, only 'iid'");
+  require(!term.bounded, "sampling 'hadamard' is not known for bounded features");
+  return sample_hadamard(term.scalar, d, count, random);
+}
+
 Matrix<double> sample_frequencies(const Term& term, Index d, Index count, const Random& random, Sampling sampling) {
+  if (sampling == Sampling::hadamard) return sample_hadamard(term, d, count, random).matrix();
   if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
     require(sampling == Sampling::iid, "sampling '{}' is not known for a Spectral kernel, only 'iid'",
             sampling_name(sampling));

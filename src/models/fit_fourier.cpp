@@ -2,6 +2,7 @@
 #include "fit_path.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/features/sample_map.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +18,8 @@ constexpr double auto_tolerance = std::same_as<T, float> ? 1e-6 : 1e-11;
 
 template <Real T>
 FourierMap<T> FitPath<T>::sample_map() const {
-  const Matrix<double> W =
-      sample_term_frequencies(*kernel_, rows_.dim_in(), options_.n_components, options_.seed, options_.sampling);
-  return {W.template cast<T>(), transform_};
+  return sample_term_map<T>(*kernel_, rows_.dim_in(), options_.n_components, options_.seed, options_.sampling,
+                            transform_);
 }
 
 template <Real T>

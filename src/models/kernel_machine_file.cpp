@@ -161,6 +161,29 @@ Vector<double> get_vector(const ModelFile& file, const std::string& name, Index 
   return values;
 }
 
+// Structured frequencies are their diagonals and lengths; terms have equally many.
+template <Real T>
+void put_frequencies(ModelFile& file, const FourierMap<T>& map) {
+  if (const HadamardFrequencies* structured = map.structured()) {
+    file.put<double>("hadamard_diagonals", structured->diagonals);
+    put_vector(file, "hadamard_lengths", structured->lengths);
+  } else {
+    file.put<T>("frequencies", map.frequencies());
+  }
+}
+
+// A first diagonal is zero where the map has no input.
+HadamardFrequencies get_structured(const ModelFile& file, const Kernel& kernel) {
+  HadamardFrequencies frequencies;
+  frequencies.diagonals = file.get<double>("hadamard_diagonals");
+  frequencies.lengths = file.get<double>("hadamard_lengths").reshaped<Eigen::RowMajor>();
+  frequencies.per_term = frequencies.lengths.size() / static_cast<Index>(kernel.terms().size());
+  require(frequencies.diagonals.rows() > 0, "'hadamard_diagonals' is empty");
+  frequencies.dim_in = (frequencies.diagonals.row(0).array() != 0).count();
+  frequencies.check();
+  return frequencies;
+}
+
 }  // namespace
 
 template <Real T>
@@ -171,7 +194,7 @@ ModelFile KernelMachine<T>::to_file(KernelPlace place) const {
   std::visit(
       [&file]<class M>(const M& map) {
         if constexpr (std::same_as<M, FourierMap<T>>) {
-          file.put<T>("frequencies", map.frequencies());
+          put_frequencies(file, map);
         } else {
           file.put<T>("anchors", map.anchors());
         }
@@ -198,9 +221,13 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Json description = Json::parse(file.text("description"));
     FitRecord record = record_from(description.at("fit"));
     Kernel kernel = apart ? *apart : kernel_from(description.at("kernel"), file);
-    const bool fourier = file.tensors.contains("frequencies");
-    Matrix<T> base = file.get<T>(fourier ? "frequencies" : "anchors");
-    const Index d = base.cols();
+    const bool structured = file.tensors.contains("hadamard_lengths");
+    const bool fourier = structured || file.tensors.contains("frequencies");
+    HadamardFrequencies signs;
+    if (structured) signs = get_structured(file, kernel);
+    Matrix<T> base;
+    if (!structured) base = file.get<T>(fourier ? "frequencies" : "anchors");
+    const Index d = structured ? signs.dim_in : base.cols();
     InputTransform transform{get_vector(file, "input_shift", d), get_vector(file, "input_factor", d),
                              get_vector(file, "input_fill", d)};
     require(transform.shift.size() == transform.factor.size(), "input_shift and input_factor do not go together");
@@ -211,6 +238,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     require(record.weights.size() == 0 || (record.weights.array() > 0).all(), "'row_weights' must be positive");
     kernel.check_dimensions(d, intercept.size());
     const auto make_map = [&]() -> Map {
+      if (structured) return FourierMap<T>(std::move(signs), std::move(transform));
       if (fourier) return FourierMap<T>(std::move(base), std::move(transform));
       if (const Term* term = kernel.separable())
         return KernelMap<T>(term->scalar, std::move(base), std::move(transform));

@@ -5,6 +5,7 @@
 #include "solver_choice.hpp"
 #include "tune_rows.hpp"
 
+#include <carmina/features/sample_map.hpp>
 #include <carmina/features/sketched_map.hpp>
 
 namespace carmina {
@@ -40,11 +41,9 @@ class SquaredLossPaths {
   Matrix<double> exact() { return dual_fits() ? dual(exact_gram(term_->scalar, rows_.X, {}, execution())) : none(); }
 
   Matrix<double> fourier() {
-    const Matrix<double> W =
-        sample_term_frequencies(kernel_, rows_.X.cols(), fit_.n_components, fit_.seed, fit_.sampling);
-    const FourierMap<double> map(W);
+    const auto map = sample_term_map<double>(kernel_, rows_.X.cols(), fit_.n_components, fit_.seed, fit_.sampling);
     if (!term_) {
-      const Expansion expansion(kernel_, W, rows_.Y.cols());
+      const Expansion expansion(kernel_, map.frequencies(), rows_.Y.cols());
       const bool room = primal_fits(map.n_features()) && fits(2 * square(expansion.dim_coef()));
       return room ? primal(map, &expansion) : none();
     }

@@ -131,6 +131,7 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--solver", "adam", "--approximation", "exact"}, "solver 'adam' is for approximation 'fourier'");
   expect_fit({"--sampling", "halton"}, "--sampling: 'halton'");
   expect_fit({"--sampling", "orthogonal", "--kernel", "laplacian"}, "sampling 'orthogonal' needs a kernel of |x - z|");
+  expect_fit({"--sampling", "hadamard", "--kernel", "laplacian"}, "sampling 'hadamard' needs a kernel of |x - z|");
   expect_fit({"--operator", "curled"}, "--operator: 'curled'");
   expect_fit({"--operator", "curl-free"}, "a curl-free kernel needs as many targets as inputs");
   expect_fit({"--operator", "curl-free", "--output-matrix", "identity"}, "found curl-free");

@@ -29,8 +29,9 @@ Matrix<double> estimate(const ScalarKernel& kernel, const Matrix<double>& X, Ind
 TEST(Frequencies, EverySamplingIsUnbiased) {
   const Matrix<double> X = random_matrix(6, 4, 1);
   for (const ScalarKernel& kernel : all_kernels()) {
-    for (const Sampling sampling : {Sampling::iid, Sampling::orthogonal, Sampling::sobol}) {
-      if (sampling == Sampling::orthogonal && std::holds_alternative<Laplacian>(kernel)) continue;
+    for (const Sampling sampling : {Sampling::iid, Sampling::orthogonal, Sampling::sobol, Sampling::hadamard}) {
+      const bool radial = sampling == Sampling::orthogonal || sampling == Sampling::hadamard;
+      if (radial && std::holds_alternative<Laplacian>(kernel)) continue;
       Matrix<double> mean = Matrix<double>::Zero(6, 6);
       constexpr int seeds = 400;
       for (int seed = 0; seed < seeds; ++seed)

@@ -1,5 +1,7 @@
 """Fourier features: their formula, their estimate of the kernel, and that threads do not change them."""
 
+import pickle
+
 import numpy as np
 import pytest
 from carmina import FourierFeatures, KernelRegressor, _core
@@ -102,7 +104,7 @@ def test_names_and_random_states():
     assert (FourierFeatures(n_components=4).fit(X).frequencies_ == features.frequencies_).all()
 
 
-@pytest.mark.parametrize("sampling", ["orthogonal", "sobol"])
+@pytest.mark.parametrize("sampling", ["orthogonal", "sobol", "hadamard"])
 @pytest.mark.parametrize("kernel", [Gaussian(1.5), CurlFree(Gaussian(1.0)) + DivergenceFree(Gaussian(2.0))])
 def test_a_machine_draws_the_same_frequencies_and_they_estimate_better(kernel, sampling):
     features = FourierFeatures(kernel, n_components=64, sampling=sampling, random_state=2).fit(X)
@@ -115,6 +117,25 @@ def test_a_machine_draws_the_same_frequencies_and_they_estimate_better(kernel, s
         return np.mean([np.mean((m.approximate_kernel(X) - kernel(X)) ** 2) for m in maps])
 
     assert error(sampling) < error("iid")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_structured_features_equal_those_of_their_frequencies(dtype):
+    rows = np.random.default_rng(2).normal(size=(40, 150)).astype(dtype)
+    two = Gaussian(10.0) + 0.5 * Matern(8.0, 2.5)
+    for kernel in (Gaussian(12.0), two, Decomposable(Gaussian(12.0), [[1.0, 0.5], [0.5, 2.0]])):
+        features = FourierFeatures(kernel, n_components=300, sampling="hadamard", random_state=3).fit(rows)
+        W = features.frequencies_
+        assert W.dtype == dtype
+        assert W.shape == (300 if kernel is two else 150, 150)
+        phi = features.transform(rows)
+        assert phi.dtype == dtype
+        assert_allclose(
+            phi, _core.fourier_features(kernel, W, rows), atol=1e-5 if dtype == np.float32 else 1e-12
+        )
+        assert (pickle.loads(pickle.dumps(features)).transform(rows) == phi).all()
+        assert len(features.get_feature_names_out()) == phi.shape[-1]
+        assert features.approximate_kernel(rows).shape == kernel(rows).shape
 
 
 def test_the_frequencies_of_one_block_are_orthogonal():
@@ -136,8 +157,9 @@ def test_the_smallest_map_there_is():
         ({"n_components": 10.0}, "n_components must be an integer"),
         ({"gamma": "mean"}, "gamma must be 'median'"),
         ({"gamma": 0.0}, "gamma must be"),
-        ({"sampling": "halton"}, "sampling must be 'iid' or 'orthogonal' or 'sobol', found 'halton'"),
+        ({"sampling": "halton"}, "'sobol' or 'hadamard', found 'halton'"),
         ({"sampling": "orthogonal", "kernel": "laplacian"}, "the laplacian kernel is not"),
+        ({"sampling": "hadamard", "kernel": "laplacian"}, "the laplacian kernel is not"),
         ({"kernel": "unheard"}, "no kernel named 'unheard'; known: gaussian"),
         ({"kernel": 3}, "kernel must be"),
         ({"kernel": Gaussian([1.0, 2.0])}, "2 length scales given for inputs of 3 columns"),

@@ -48,8 +48,11 @@ class Expansion {
 // The first `count` frequencies that the stream holds for a term: (count, dim_in).
 Matrix<double> sample_frequencies(const Term& term, Index dim_in, Index count, const Random& random,
                                   Sampling sampling = Sampling::iid);
+HadamardFrequencies sample_hadamard(const Term& term, Index dim_in, Index count, const Random& random);
 // Frequencies of all terms, n_components / 2 for each, each term from a stream of its own: (terms n_components / 2, d).
 Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                                        Sampling sampling = Sampling::iid);
+// The same as signs and lengths, for kernels whose terms are all functions of |x - z|.
+HadamardFrequencies sample_term_hadamard(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed);
 
 }  // namespace carmina

@@ -1,16 +1,19 @@
 // features/fourier_map.hpp -- random Fourier features: cosines and sines of projections on frequencies.
 #pragma once
 #include <carmina/backends/vector_math.hpp>
+#include <carmina/features/hadamard_frequencies.hpp>
 #include <carmina/features/input_transform.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace carmina {
 
-// How frequencies are drawn: independently; in blocks of dim_in mutually orthogonal ones (radial kernels only); or from
-// shifted quasi-random points. Each one alone always has the kernel's spectral measure.
-enum class Sampling { iid, orthogonal, sobol };
+// How frequencies are drawn: independently; in blocks of dim_in mutually orthogonal ones (radial kernels only); from
+// shifted quasi-random points; or as products of Hadamard and sign matrices (radial kernels only), on which rows are
+// projected faster. Each one alone has the kernel's spectral measure, of `hadamard` nearly.
+enum class Sampling { iid, orthogonal, sobol, hadamard };
 Sampling parse_sampling(const std::string& name);
 std::string sampling_name(Sampling sampling);
 
@@ -28,22 +31,31 @@ class FourierMap {
       2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
 
   FourierMap(Matrix<T> frequencies, InputTransform transform = {});
+  FourierMap(HadamardFrequencies frequencies, InputTransform transform = {});
   // Frequencies of the kernel's spectral measure, a function of (seed, index) alone: a larger map begins with a
   // smaller one's. n_components counts columns: twice the number of frequencies.
   FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
              InputTransform transform = {}, Sampling sampling = Sampling::iid);
 
-  Index dim_in() const { return W_.cols(); }
-  Index units() const { return W_.rows(); }
+  Index dim_in() const { return structure_ ? structure_->frequencies.dim_in : W_.cols(); }
+  Index units() const { return structure_ ? structure_->frequencies.units() : W_.rows(); }
   Index n_features() const { return parts * units(); }
-  const Matrix<T>& frequencies() const { return W_; }  // W (D, d)
+  // W (D, d): a copy, since structured frequencies keep none.
+  Matrix<T> frequencies() const { return structure_ ? structure_->frequencies.matrix().template cast<T>() : W_; }
+  // Null where W is kept.
+  const HadamardFrequencies* structured() const { return structure_ ? &structure_->frequencies : nullptr; }
   const InputTransform& transform() const { return transform_; }
 
   // The two steps of evaluating a tile of rows (see map_operations.hpp).
-  Index prepared_size(Index rows) const { return transform_.identity() ? 0 : rows * dim_in(); }
+  Index prepared_size(Index rows) const {
+    return (transform_.identity() ? 0 : rows * dim_in()) +
+           (structure_ ? rows * structure_->frequencies.block_size() : 0);
+  }
   struct Prepared {
     const T* x;
     Index stride, rows;
+    T* phases = nullptr;       // of structured frequencies: (rows, n), those of one block, so that
+    mutable Index block = -1;  // tiles smaller than a block transform it once
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
   // Columns of units [first, first + count): part k goes to out + k * part_offset, row stride ldo.
@@ -52,9 +64,20 @@ class FourierMap {
  private:
   void wide_phases(const Prepared& rows, Index first, Index count, T* out, Index ldo) const;
 
+  // Structured frequencies, and what they are multiplied with, in the precision of the phases.
+  struct Structure {
+    HadamardFrequencies frequencies;
+    Matrix<T> diagonals, lengths;  // (3 blocks, n); n^(-3/2) S as (blocks, n), zero beyond a term's last unit
+    Matrix<double> wide_lengths;   // the latter in double, only where float phases would not do
+  };
+  void structured_tile(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
+  // Phases of all units of a block for rows [first, first + rows) of the prepared ones: (rows, n)
+  void block_phases(const Prepared& in, Index first, Index rows, Index block, T* out, Index ldo) const;
+
   Matrix<T> W_;
-  Matrix<double> wide_;  // W in double, only where float phases would not do
-  backend::RowPanels<T> panels_;  // W again, only where inputs are few
+  Matrix<double> wide_;                         // W in double, only where float phases would not do
+  backend::RowPanels<T> panels_;                // W again, only where inputs are few
+  std::shared_ptr<const Structure> structure_;  // in the place of W
   InputTransform transform_;
   T scale_;
 };
