@@ -64,7 +64,10 @@ Index MappedTable::read_as(View<To> out) {
       for (Index i = 0; i < runs; ++i) {
         to_cells(map_ + begin + i * columns * size, size, length, to + i * out.outerStride(), 1);
       }
-      release(static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(begin + part * columns * size));
+      // From a little before: a page fault maps its neighbours too, also those that were given back.
+      constexpr Index neighbours = Index{1} << 18;
+      release(static_cast<std::uint64_t>(std::max<Index>(0, begin - neighbours)),
+              static_cast<std::uint64_t>(begin + part * columns * size));
     }
     at_ += part;
   }
