@@ -1,6 +1,7 @@
 // cli/evaluate.cpp -- `carmina evaluate`: how far a model's predictions are from a table's targets.
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <carmina/data/read_ahead.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <cmath>
 #include <cstdio>
@@ -77,7 +78,7 @@ struct EvaluateCommand {
     const bool fill = machine.record().fill_missing;
     if (targets.file.empty()) {
       ColumnRoles roles = input_and_target_roles(columns, *reader, targets.columns);
-      TableRows<T> rows(std::move(reader), std::move(roles), fill);
+      ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), fill));
       return evaluate_machine(machine, rows, execution);
     }
     ColumnRoles roles = input_roles(columns, *reader);
@@ -85,7 +86,7 @@ struct EvaluateCommand {
     require(static_cast<Index>(target_reader->columns().size()) == columns.n_targets,
             "{}: expected {} columns (the model's targets), found {}", targets.file, columns.n_targets,
             target_reader->columns().size());
-    TableRows<T> rows(std::move(reader), std::move(target_reader), std::move(roles), fill);
+    ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(target_reader), std::move(roles), fill));
     return evaluate_machine(machine, rows, execution);
   }
 };

@@ -1,7 +1,7 @@
 // cli/fit_arguments.hpp -- what `fit` and `tune` are asked alike: the table, its targets, the machine, the model file.
 #pragma once
 #include <CLI/App.hpp>
-#include <carmina/data/rows.hpp>
+#include <carmina/data/read_ahead.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <memory>
 #include <optional>
@@ -29,10 +29,10 @@ struct FitArguments {
   template <class Body>
   void with_rows(Body body) {
     if (float32) {
-      auto rows = open<float>();
+      ReadAhead<float> rows(open<float>());
       body(rows);
     } else {
-      auto rows = open<double>();
+      ReadAhead<double> rows(open<double>());
       body(rows);
     }
   }

@@ -72,6 +72,7 @@ Json describe(const KernelMachine<T>& machine, const std::string& path) {
             {"fill_missing", record.fill_missing},
             {"solver", record.report.solver},
             {"reason", record.report.reason},
+            {"memory", record.report.memory},
             {"converged", record.report.status == SolveStatus::converged},
             {"iterations", record.report.iterations},
             {"residual", record.report.residual},
@@ -120,6 +121,7 @@ void print_text(const Json& about, const Kernel& kernel, const std::string& loss
                              counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
                              fit["converged"] ? "" : ", not converged"));
   if (!fit["reason"].get<std::string>().empty()) line("chosen", fit["reason"].get<std::string>());
+  if (!fit["memory"].get<std::string>().empty()) line("memory", fit["memory"].get<std::string>());
   if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {

@@ -1,6 +1,7 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <carmina/data/read_ahead.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <memory>
 
@@ -38,7 +39,7 @@ struct PredictCommand {
     const ModelColumns columns(machine);
     const Index at_once = block_rows(machine, static_cast<Index>(reader->columns().size()), execution);
     ColumnRoles roles = input_roles(columns, *reader);
-    TableRows<T> rows(std::move(reader), std::move(roles), machine.record().fill_missing);
+    ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), machine.record().fill_missing));
     // As in the training data: no names in, no names out.
     TableWriter writer(
         out, columns.named_targets() ? output_names(machine.record(), machine.dim_out()) : std::vector<std::string>());

@@ -4,6 +4,7 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/core/matrix.hpp>
 #include <carmina/data/generators.hpp>
+#include <carmina/data/read_ahead.hpp>
 #include <carmina/data/rows.hpp>
 #include <carmina/data/splits.hpp>
 #include <carmina/data/table.hpp>

@@ -43,6 +43,8 @@ class SolveReport:
         or "adam".
     reason : str
         Why this one.
+    memory : str
+        What was planned to be held, of what budget, and the largest parts of it.
     converged : bool
     iterations : int
         1 for a direct solve; of "sgd" and "adam": passes over the rows.
@@ -59,6 +61,7 @@ class SolveReport:
 
     solver: str
     reason: str
+    memory: str
     converged: bool
     iterations: int
     residual: float

@@ -14,6 +14,7 @@ inline nb::dict to_dict(const SolveReport& report) {
   for (const auto& [phase, spent] : report.seconds) seconds[phase.c_str()] = spent;
   result["solver"] = report.solver;
   result["reason"] = report.reason;
+  result["memory"] = report.memory;
   result["converged"] = report.status == SolveStatus::converged;
   result["iterations"] = report.iterations;
   result["residual"] = report.residual;

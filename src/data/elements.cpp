@@ -12,35 +12,43 @@ namespace carmina::data {
 
 namespace {
 
-template <class T, bool big_endian>
-void convert(const char* from, Index from_step, Index count, double* to, Index to_step) {
+template <class T, bool big_endian, class To>
+void convert(const char* from, Index from_step, Index count, To* to, Index to_step) {
   constexpr bool swap = big_endian != (std::endian::native == std::endian::big);
+  if (!swap && from_step == sizeof(T) && to_step == 1) {
+    for (Index k = 0; k < count; ++k) {  // steps that the compiler knows: vector instructions
+      T value;
+      std::memcpy(&value, from + k * static_cast<Index>(sizeof(T)), sizeof(T));
+      to[k] = static_cast<To>(value);
+    }
+    return;
+  }
   for (Index k = 0; k < count; ++k) {
     char bytes[sizeof(T)];
     std::memcpy(bytes, from + k * from_step, sizeof(T));
     if constexpr (swap) std::reverse(bytes, bytes + sizeof(T));
     T value;
     std::memcpy(&value, bytes, sizeof(T));
-    to[k * to_step] = static_cast<double>(value);
+    to[k * to_step] = static_cast<To>(value);
   }
 }
 
-template <bool big_endian>
-Convert choose(char kind, std::size_t size) {
+template <bool big_endian, class To>
+Convert<To> choose(char kind, std::size_t size) {
   switch (kind) {
     case 'f':
-      return size == 4 ? convert<float, big_endian> : size == 8 ? convert<double, big_endian> : nullptr;
+      return size == 4 ? convert<float, big_endian, To> : size == 8 ? convert<double, big_endian, To> : nullptr;
     case 'i':
-      return size == 1   ? convert<std::int8_t, big_endian>
-             : size == 2 ? convert<std::int16_t, big_endian>
-             : size == 4 ? convert<std::int32_t, big_endian>
-             : size == 8 ? convert<std::int64_t, big_endian>
+      return size == 1   ? convert<std::int8_t, big_endian, To>
+             : size == 2 ? convert<std::int16_t, big_endian, To>
+             : size == 4 ? convert<std::int32_t, big_endian, To>
+             : size == 8 ? convert<std::int64_t, big_endian, To>
                          : nullptr;
     case 'u':
-      return size == 1   ? convert<std::uint8_t, big_endian>
-             : size == 2 ? convert<std::uint16_t, big_endian>
-             : size == 4 ? convert<std::uint32_t, big_endian>
-             : size == 8 ? convert<std::uint64_t, big_endian>
+      return size == 1   ? convert<std::uint8_t, big_endian, To>
+             : size == 2 ? convert<std::uint16_t, big_endian, To>
+             : size == 4 ? convert<std::uint32_t, big_endian, To>
+             : size == 8 ? convert<std::uint64_t, big_endian, To>
                          : nullptr;
     default:
       return nullptr;
@@ -49,9 +57,14 @@ Convert choose(char kind, std::size_t size) {
 
 }  // namespace
 
-Convert converter(ElementType type) {
-  return type.big_endian ? choose<true>(type.kind, type.size) : choose<false>(type.kind, type.size);
+template <class To>
+Convert<To> converter(ElementType type) {
+  return type.big_endian ? choose<true, To>(type.kind, type.size) : choose<false, To>(type.kind, type.size);
 }
+template Convert<float> converter(ElementType);
+template Convert<double> converter(ElementType);
+
+bool fits_float(ElementType type) { return type.kind == 'f' ? type.size == 4 : type.size <= 2; }
 
 void check_layout(const Layout& layout, const ByteInput& input) {
   const std::string& path = input.path();
@@ -73,25 +86,26 @@ StreamedTable::StreamedTable(ByteInput input, const Layout& layout) : input_(std
   rewind();
 }
 
-Index StreamedTable::read(View<double> out) {
+template <class To>
+Index StreamedTable::read_as(View<To> out) {
   first_ = at_;
   const Index count = std::min(out.rows(), static_cast<Index>(layout_.rows) - at_);
-  const Convert to_doubles = converter(layout_.element);
+  const Convert<To> to_cells = converter<To>(layout_.element);
   for (Index i = 0; i < count; ++i, ++at_) {
     const std::size_t bytes = input_.read(row_.data(), row_.size());
     require(bytes == row_.size(), "{}: the file is truncated: {} rows were expected, the data end in row {}", path(),
             layout_.rows, at_ + 1);
-    to_doubles(row_.data(), static_cast<Index>(layout_.element.size), static_cast<Index>(layout_.columns),
-               out.data() + i * out.outerStride(), 1);
+    to_cells(row_.data(), static_cast<Index>(layout_.element.size), static_cast<Index>(layout_.columns),
+             out.data() + i * out.outerStride(), 1);
   }
   return count;
 }
+template Index StreamedTable::read_as(View<float>);
+template Index StreamedTable::read_as(View<double>);
 
 void StreamedTable::rewind() {
   input_.skip_to(layout_.offset);
   first_ = at_ = 0;
 }
-
-std::string StreamedTable::place(Index row) const { return fmt::format("{}: row {}", path(), first_ + row + 1); }
 
 }  // namespace carmina::data

@@ -15,8 +15,13 @@ struct ElementType {
 
 // to[k * to_step] = the element `from_step` bytes after the one before it, k = 0 .. count - 1; need not be
 // aligned.
-using Convert = void (*)(const char* from, Index from_step, Index count, double* to, Index to_step);
-Convert converter(ElementType type);  // null when there is no such type
+template <class To>
+using Convert = void (*)(const char* from, Index from_step, Index count, To* to, Index to_step);
+template <class To>
+Convert<To> converter(ElementType type);  // null when there is no such type
+
+// Whether float holds every number of the type.
+bool fits_float(ElementType type);
 
 // What a binary header tells: where the elements begin, and how they make a table.
 struct Layout {
@@ -39,11 +44,16 @@ class StreamedTable final : public TableReader {
   const std::string& path() const override { return input_.path(); }
   const std::vector<Column>& columns() const override { return columns_; }
   std::optional<Index> rows() const override { return static_cast<Index>(layout_.rows); }
-  Index read(View<double> out) override;
+  Index read(View<double> out) override { return read_as<double>(out); }
+  bool fits_float() const override { return carmina::data::fits_float(layout_.element); }
+  Index read_floats(View<float> out) override { return read_as<float>(out); }
   void rewind() override;
-  std::string place(Index row) const override;
+  Index position(Index row) const override { return first_ + row; }
+  std::string place_at(Index position) const override { return fmt::format("{}: row {}", path(), position + 1); }
 
  private:
+  template <class To>
+  Index read_as(View<To> out);
   ByteInput input_;
   Layout layout_;
   std::vector<Column> columns_;

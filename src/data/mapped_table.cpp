@@ -38,41 +38,47 @@ void MappedTable::release(std::uint64_t begin, std::uint64_t end) const {
   if (to > from) ::madvise(map_ + from, to - from, MADV_DONTNEED);
 }
 
-Index MappedTable::read(View<double> out) {
+template <class To>
+Index MappedTable::read_as(View<To> out) {
   first_ = at_;
   const auto rows = static_cast<Index>(layout_.rows), columns = static_cast<Index>(layout_.columns);
   const auto size = static_cast<Index>(layout_.element.size);
   const Index count = std::min(out.rows(), rows - at_);
-  const Convert to_doubles = converter(layout_.element);
+  const Convert<To> to_cells = converter<To>(layout_.element);
   const auto offset = static_cast<Index>(layout_.offset);
   // Released every few megabytes, so that a large block in another type does not hold its pages as well.
   const Index step = std::max<Index>(1, (Index{1} << 22) / (columns * size));
   for (Index done = 0; done < count; done += step) {
     const Index part = std::min(step, count - done);
-    double* const to = out.data() + done * out.outerStride();
+    To* const to = out.data() + done * out.outerStride();
     if (layout_.column_major) {
       for (Index j = 0; j < columns; ++j) {
         const Index begin = offset + (j * rows + at_) * size, end = begin + part * size;
-        to_doubles(map_ + begin, size, part, to + j, out.outerStride());
+        to_cells(map_ + begin, size, part, to + j, out.outerStride());
         release(static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end));
       }
     } else {
       const Index begin = offset + at_ * columns * size;
-      for (Index i = 0; i < part; ++i) {
-        to_doubles(map_ + begin + i * columns * size, size, columns, to + i * out.outerStride(), 1);
+      const bool whole = out.outerStride() == columns;  // rows follow each other there too
+      const Index runs = whole ? 1 : part, length = whole ? part * columns : columns;
+      for (Index i = 0; i < runs; ++i) {
+        to_cells(map_ + begin + i * columns * size, size, length, to + i * out.outerStride(), 1);
       }
-      release(static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(begin + part * columns * size));
+      // From a little before: a page fault maps its neighbours too, also those that were given back.
+      constexpr Index neighbours = Index{1} << 18;
+      release(static_cast<std::uint64_t>(std::max<Index>(0, begin - neighbours)),
+              static_cast<std::uint64_t>(begin + part * columns * size));
     }
     at_ += part;
   }
   return count;
 }
+template Index MappedTable::read_as(View<float>);
+template Index MappedTable::read_as(View<double>);
 
 void MappedTable::rewind() {
   ::madvise(map_, map_size_, MADV_DONTNEED);
   first_ = at_ = 0;
 }
-
-std::string MappedTable::place(Index row) const { return fmt::format("{}: row {}", path_, first_ + row + 1); }
 
 }  // namespace carmina::data

@@ -15,11 +15,16 @@ class MappedTable final : public TableReader {
   const std::string& path() const override { return path_; }
   const std::vector<Column>& columns() const override { return columns_; }
   std::optional<Index> rows() const override { return static_cast<Index>(layout_.rows); }
-  Index read(View<double> out) override;
+  Index read(View<double> out) override { return read_as<double>(out); }
+  bool fits_float() const override { return carmina::data::fits_float(layout_.element); }
+  Index read_floats(View<float> out) override { return read_as<float>(out); }
   void rewind() override;
-  std::string place(Index row) const override;
+  Index position(Index row) const override { return first_ + row; }
+  std::string place_at(Index position) const override { return fmt::format("{}: row {}", path(), position + 1); }
 
  private:
+  template <class To>
+  Index read_as(View<To> out);
   void release(std::uint64_t begin, std::uint64_t end) const;
 
   std::string path_;

@@ -76,7 +76,8 @@ class HeaderParser {
       result.kind = type[1];
       result.big_endian = type[0] == '>';
       const auto [end, code] = std::from_chars(type.data() + 2, type.data() + type.size(), result.size);
-      if (code == std::errc{} && end == type.data() + type.size() && converter(result) != nullptr) return result;
+      if (code == std::errc{} && end == type.data() + type.size() && converter<double>(result) != nullptr)
+        return result;
     }
     fail("{}: elements of type '{}' are not supported (float32, float64 and integers are)", path_, shown(type));
   }

@@ -35,6 +35,8 @@ std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_fe
       path);
 }
 
+Index TableReader::read_floats(View<float>) { fail("{}: cells of this format are not floats", path()); }
+
 Table read_table(const std::string& path) {
   const auto reader = open_table(path);
   Table table{reader->columns(), {}};

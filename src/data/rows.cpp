@@ -1,7 +1,11 @@
 // data/rows.cpp -- the rows of a file as blocks of inputs and targets, every cell checked.
 #include <algorithm>
+#include <bit>
 #include <carmina/data/rows.hpp>
 #include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "cells.hpp"
@@ -10,9 +14,22 @@ namespace carmina {
 
 namespace {
 
-// Cells that are read at once, as doubles, before they become inputs and targets: a block of any size needs
+// Cells that are read at once before they become inputs and targets: they stay in cache, and a block of any size needs
 // no more.
-constexpr Index part_cells = Index{1} << 18;
+constexpr Index part_cells = Index{1} << 15;
+
+// A block of up to so many rows is allocated at once; a larger one grows, since a file may be shorter than it says.
+constexpr Index rows_at_first = Index{1} << 16;
+
+// Neither infinite nor NaN, by the bits of the exponent: a loop that compilers turn into vector instructions.
+template <Real T>
+bool all_finite(const T* values, Index count) {
+  using Bits = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
+  constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits bad = 0;
+  for (Index k = 0; k < count; ++k) bad |= static_cast<Bits>((std::bit_cast<Bits>(values[k]) & exponent) == exponent);
+  return bad == 0;
+}
 
 template <Real T>
 [[noreturn]] void fail_value(double value, bool is_target, const std::string& place, const std::string& column) {
@@ -55,6 +72,35 @@ TableRows<T>::TableRows(std::unique_ptr<TableReader> reader, std::unique_ptr<Tab
   require(!roles_.inputs.empty(), "{}: no column is an input", reader_->path());
   check(roles_.inputs, *reader_);
   check(roles_.targets, target_reader_ ? *target_reader_ : *reader_);
+  input_runs_ = runs_of(roles_.inputs);
+  target_runs_ = runs_of(roles_.targets);
+  floats_ = std::same_as<T, float> && reader_->fits_float();
+}
+
+template <Real T>
+std::vector<typename TableRows<T>::Run> TableRows<T>::runs_of(const std::vector<Index>& columns) {
+  std::vector<Run> runs;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    if (k > 0 && columns[k] == columns[k - 1] + 1) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({columns[k], static_cast<Index>(k), 1});
+    }
+  }
+  return runs;
+}
+
+template <Real T>
+Index TableRows<T>::part_rows() const {
+  return std::max<Index>(1, part_cells / static_cast<Index>(reader_->columns().size()));
+}
+
+template <Real T>
+double TableRows<T>::held_bytes(Index rows_at_once) const {
+  const auto rows = static_cast<double>(rows_at_once);
+  const auto width = static_cast<double>(reader_->columns().size() + (target_reader_ ? roles_.targets.size() : 0));
+  const double row = static_cast<double>(sizeof(T)) * static_cast<double>(dim_in() + dim_out()) + sizeof(Index);
+  return rows * row + std::min(rows, static_cast<double>(part_rows())) * width * 8;
 }
 
 template <Real T>
@@ -67,79 +113,94 @@ template <Real T>
 void TableRows<T>::rewind() {
   reader_->rewind();
   if (target_reader_) target_reader_->rewind();
-  first_ = seen_ = part_ = 0;
+  seen_ = 0;
 }
 
 // The chosen columns of the part last read, checked, as consecutive rows at `to`.
 template <Real T>
-void TableRows<T>::take(const TableReader& from, const Matrix<double>& cells, Index count,
-                        const std::vector<Index>& columns, bool missing_passes, T* to) const {
-  for (Index i = 0; i < count; ++i) {
-    const double* row = cells.data() + i * cells.cols();
-    for (Index j : columns) {
-      const T value = static_cast<T>(row[j]);
-      const bool passes = std::isfinite(value) || (missing_passes && std::isnan(value));
-      if (!passes) [[unlikely]] {
-        fail_value<T>(row[j], &columns == &roles_.targets, from.place(i),
-                      from.columns()[static_cast<std::size_t>(j)].name);
+template <class Cell>
+void TableRows<T>::take(const TableReader& from, const Matrix<Cell>& cells, Index count, const std::vector<Run>& runs,
+                        bool missing_passes, T* to) const {
+  const Index width = runs.empty() ? 0 : runs.back().to + runs.back().count;
+  for (Index i = 0; i < count; ++i, to += width) {
+    const Cell* row = cells.data() + i * cells.cols();
+    for (const Run& run : runs) {
+      for (Index k = 0; k < run.count; ++k) to[run.to + k] = static_cast<T>(row[run.from + k]);
+    }
+    if (all_finite(to, width)) [[likely]]
+      continue;
+    for (const Run& run : runs) {
+      for (Index k = 0; k < run.count; ++k) {
+        const T value = to[run.to + k];
+        if (std::isfinite(value) || (missing_passes && std::isnan(value))) continue;
+        fail_value<T>(static_cast<double>(row[run.from + k]), &runs == &target_runs_, from.place(i),
+                      from.columns()[static_cast<std::size_t>(run.from + k)].name);
       }
-      *to++ = value;
     }
   }
 }
 
-// Reads up to max_rows rows behind the first `filled` ones of the block; X_ and Y_ grow as needed.
 template <Real T>
-Index TableRows<T>::read_part(Index filled, Index max_rows) {
-  const auto width = static_cast<Index>(reader_->columns().size());
-  const Index capacity = std::min(max_rows, std::max<Index>(1, part_cells / width));
-  if (cells_.rows() != capacity || cells_.cols() != width) cells_.resize(capacity, width);
-  part_ = seen_;
-  const Index count = reader_->read(cells_);
-  if (filled + count > X_.rows()) {
-    const Index grown = std::max(filled + count, std::min(filled + max_rows, 2 * X_.rows()));
-    X_.conservativeResize(grown, dim_in());
-    Y_.conservativeResize(grown, dim_out());
+template <class Cell>
+Index TableRows<T>::read_cells(TableReader& from, Index capacity, Matrix<Cell>& cells) {
+  const auto width = static_cast<Index>(from.columns().size());
+  if (cells.rows() != capacity || cells.cols() != width) cells.resize(capacity, width);
+  if constexpr (std::same_as<Cell, float>) {
+    return from.read_floats(cells);
+  } else {
+    return from.read(cells);
   }
-  take(*reader_, cells_, count, roles_.inputs, allow_missing_, X_.data() + filled * dim_in());
+}
+
+// Reads a part of the rows that `into` still wants.
+template <Real T>
+template <class Cell>
+Index TableRows<T>::read_part(RowBuffer<T>& into, Index wanted, Matrix<Cell>& cells) {
+  const Index filled = into.rows, capacity = std::min(wanted - filled, part_rows());
+  const Index count = read_cells(*reader_, capacity, cells);
+  if (filled + count > into.X.rows() || into.X.cols() != dim_in()) {
+    const Index grown = std::max(filled + count, std::min(wanted, std::max(rows_at_first, 2 * into.X.rows())));
+    into.X.conservativeResize(grown, dim_in());
+    into.Y.conservativeResize(grown, dim_out());
+    into.positions.reserve(static_cast<std::size_t>(grown));
+  }
+  T* const Y = into.Y.data() + filled * dim_out();
+  take(*reader_, cells, count, input_runs_, allow_missing_, into.X.data() + filled * dim_in());
   if (target_reader_) {
     // One row more than there are inputs would be a longer file.
-    target_cells_.resize(count < capacity ? count + 1 : count, dim_out());
-    const Index found = target_reader_->read(target_cells_);
+    const Index found = read_cells(*target_reader_, count < capacity ? count + 1 : count, target_cells_);
     require(found == count, "{} has {} rows than {}: it ends at row {}", target_reader_->path(),
             found < count ? "fewer" : "more", reader_->path(), seen_ + std::min(found, count));
-    take(*target_reader_, target_cells_, count, roles_.targets, false, Y_.data() + filled * dim_out());
+    take(*target_reader_, target_cells_, count, target_runs_, false, Y);
   } else {
-    take(*reader_, cells_, count, roles_.targets, false, Y_.data() + filled * dim_out());
+    take(*reader_, cells, count, target_runs_, false, Y);
   }
+  into.positions.resize(static_cast<std::size_t>(filled));
+  for (Index i = 0; i < count; ++i) into.positions.push_back(reader_->position(i));
+  into.rows += count;
   seen_ += count;
   if (count < capacity) counted_ = seen_;
   return count;
 }
 
 template <Real T>
-RowBlock<T> TableRows<T>::next(Index max_rows) {
-  require(max_rows > 0, "a block must have at least one row, found {}", max_rows);
-  first_ = seen_;
-  Index filled = 0;
-  for (Index count = 1; filled < max_rows && count > 0 && counted_ != seen_; filled += count) {
-    count = read_part(filled, max_rows - filled);
+void TableRows<T>::read(RowBuffer<T>& into, Index wanted, const std::stop_token& stop) {
+  if (into.rows == 0) into.first_row = seen_;
+  for (Index count = 1; into.rows < wanted && count > 0 && !at_end() && !stop.stop_requested();) {
+    if constexpr (std::same_as<T, float>) {
+      count = floats_ ? read_part(into, wanted, float_cells_) : read_part(into, wanted, cells_);
+    } else {
+      count = read_part(into, wanted, cells_);
+    }
   }
-  return {.X = X_.data(),
-          .Y = roles_.targets.empty() ? nullptr : Y_.data(),
-          .rows = filled,
-          .dim_in = dim_in(),
-          .dim_out = dim_out(),
-          .x_stride = dim_in(),
-          .y_stride = dim_out(),
-          .first_row = first_};
 }
 
 template <Real T>
-std::string TableRows<T>::place(Index row) const {
-  const Index in_part = first_ + row - part_;
-  if (in_part >= 0 && in_part < seen_ - part_) return reader_->place(in_part);
-  return fmt::format("{}: row {}", reader_->path(), first_ + row + 1);
+RowBlock<T> TableRows<T>::next(Index max_rows) {
+  require(max_rows > 0, "a block must have at least one row, found {}", max_rows);
+  last_.rows = 0;
+  read(last_, max_rows);
+  return last_.block(0, last_.rows);
 }
 
 template class TableRows<float>;

@@ -15,7 +15,8 @@ class TextTable : public TableReader {
   std::optional<Index> rows() const override { return rows_; }
   Index read(View<double> out) override;
   void rewind() override;
-  std::string place(Index row) const override { return lines_.place(row_lines_.at(static_cast<std::size_t>(row))); }
+  Index position(Index row) const override { return row_lines_.at(static_cast<std::size_t>(row)); }
+  std::string place_at(Index position) const override { return lines_.place(position); }
 
  protected:
   explicit TextTable(const std::string& path) : lines_(path) {}

@@ -8,14 +8,33 @@
 namespace carmina {
 
 template <Real T>
+void FitPath<T>::plan(std::optional<Index> rows) {
+  plan_ = plan_memory<T>(options_, rows_, rows);
+  at_once_ = plan_.ways.empty() ? block_rows(rows_.dim_in() + rows_.dim_out(), execution_) : plan_.ways[0].rows_at_once;
+}
+
+template <Real T>
+const MemoryUse& FitPath<T>::follow(const std::string& solver) {
+  const MemoryUse* way = plan_.find(solver);
+  require(way != nullptr, "fit: no memory was planned for solver '{}'", solver);
+  at_once_ = way->rows_at_once;
+  feature_rows_ = way->feature_rows;
+  report_.memory = way->text(plan_.limit);
+  return *way;
+}
+
+template <Real T>
 KernelMachine<T> FitPath<T>::run() {
+  plan(rows_.rows());
   {
     PhaseTimer timer(report_, "summary");
-    summary_ =
-        summarize(rows_, options_.fill_missing, options_.coupling == OutputCoupling::covariance, at_once_, execution_);
+    summary_ = summarize(rows_, options_.fill_missing, options_.coupling == OutputCoupling::covariance, at_once_,
+                         execution_, !options_.kernel && !options_.length_scale);
     transform_ = input_transform(summary_, options_, options_.differential());
     kernel_ = resolve_kernel(summary_, transform_, options_);
+    summary_.sample.resize(0, 0);
   }
+  plan(summary_.rows);
   const Index p = rows_.dim_out();
   kernel_->check_dimensions(rows_.dim_in(), p);
   origin_ = options_.fit_intercept ? summary_.target_mean : Vector<double>(Vector<double>::Zero(p));

@@ -141,6 +141,7 @@ LinearSolution FitPath<T>::minimise_loss_by_rows(const Matrix<T>& phi, AnyLossPr
 
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_fourier_any_loss() {
+  follow(plan_.ways.front().solver);
   FourierMap<T> map = sample_map();
   if (kernel_->separable()) {
     return finish(map, minimise_loss(map, CoefficientSpace(outputs_, map.n_features(), rows_.dim_out())));
@@ -153,13 +154,8 @@ KernelMachine<T> FitPath<T>::fit_fourier_any_loss() {
 // U Theta / sqrt(mu) of the kernels at the rows.
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
+  follow(plan_.ways.front().solver);
   const auto all = gather(rows_, summary_, origin_, at_once_);
-  const Index n = all.X.rows();
-  const double needed = 16.0 * static_cast<double>(n) * static_cast<double>(n), limit = memory_limit(execution_);
-  require(needed <= limit,
-          "fit: an exact machine with loss '{}' needs {} for {} rows, the memory budget is {}; use "
-          "approximation 'fourier' or a sketch",
-          loss_name(options_.loss), format_bytes(needed), n, format_bytes(limit));
   Matrix<double> K;
   {
     PhaseTimer timer(report_, "kernel");

@@ -60,6 +60,7 @@ Matrix<double> whitening(Matrix<double> H, const Execution& execution) {
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_blocks() {
   const Index p = rows_.dim_out();
+  follow(plan_.ways.front().solver);
   auto all = gather(rows_, summary_, origin_, at_once_);
   const Index n = all.X.rows();
   Matrix<double> P;  // (anchors p, r)
@@ -70,7 +71,6 @@ KernelMachine<T> FitPath<T>::fit_blocks() {
     PhaseTimer timer(report_, "sketch");
     const sketches::Sketch sketch = sample(*sketch_, n, options_.seed, execution_);
     anchors = sketch.anchor_rows<T>(all.X);
-    check_block_memory(n, anchors.rows());
     const Matrix<double> I = Matrix<double>::Identity(sketch.rows() * p, sketch.rows() * p);
     const Matrix<double> St = mix_transposed(sketch.mixing, I, p);  // (anchors p, s p)
     const Matrix<double> K = OperatorMap<T>(*kernel_, anchors, p, transform_).gram(execution_);
@@ -78,7 +78,6 @@ KernelMachine<T> FitPath<T>::fit_blocks() {
     P = mix_transposed(sketch.mixing, whitening(St.transpose() * KSt, execution_), p);
   } else {
     anchors = all.X;
-    check_block_memory(n, n);
     PhaseTimer timer(report_, "kernel");
     P = whitening(OperatorMap<T>(*kernel_, anchors, p, transform_).gram(execution_), execution_);
   }
@@ -113,17 +112,6 @@ KernelMachine<T> FitPath<T>::fit_blocks() {
                     {options_.loss, Y, all.dual.weights, options_.alpha, options_.fit_intercept});
   const Matrix<double> c = product(P, found.coefficients, execution_);
   return finish(std::move(map), {Eigen::Map<const Matrix<double>>(c.data(), columns / p, p), found.intercept});
-}
-
-template <Real T>
-void FitPath<T>::check_block_memory(Index n, Index anchors) const {
-  const auto p = static_cast<double>(rows_.dim_out()), a = static_cast<double>(anchors);
-  const double features = sketch_ ? static_cast<double>(n_components(*sketch_)) : a;
-  const double needed = 8 * p * p * (2 * a * a + static_cast<double>(n) * features), limit = memory_limit(execution_);
-  require(needed <= limit,
-          "fit: this machine needs {} for {} rows and {} anchors, the memory budget is {}; use approximation 'fourier' "
-          "or a smaller sketch",
-          format_bytes(needed), n, anchors, format_bytes(limit));
 }
 
 template class FitPath<float>;

@@ -6,9 +6,11 @@ namespace carmina {
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_exact(const ScalarKernel& scalar) {
   const Index n = summary_.rows;
+  const bool direct = choice().use_direct(n);
+  follow(direct ? "direct" : "cg");
   auto all = gather(rows_, summary_, origin_, at_once_);
   LinearSolution solution;
-  if (choice().use_direct(n, 0)) {
+  if (direct) {
     Matrix<double> K;
     {
       PhaseTimer timer(report_, "kernel");
@@ -38,11 +40,13 @@ KernelMachine<T> FitPath<T>::fit_exact(const ScalarKernel& scalar) {
 
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_exact_blocks() {
-  auto all = gather(rows_, summary_, origin_, at_once_);
   const Index n = summary_.rows, p = rows_.dim_out();
+  const bool direct = choice().use_direct(n * p);
+  follow(direct ? "direct" : "cg");
+  auto all = gather(rows_, summary_, origin_, at_once_);
   OperatorMap<T> map(*kernel_, std::move(all.X), p, transform_);
   LinearSolution solution;
-  if (choice().use_direct(n * p, 0)) {
+  if (direct) {
     Matrix<double> K;
     {
       PhaseTimer timer(report_, "kernel");

@@ -14,6 +14,15 @@ namespace {
 template <Real T>
 constexpr double auto_tolerance = std::same_as<T, float> ? 1e-6 : 1e-11;
 
+// The budget by which solve_primal_cg takes a preconditioner and the rows whose features it sums at once.
+Execution within_plan(const Execution& execution, const MemoryUse& way, Index m) {
+  Execution within = execution;
+  const double features = static_cast<double>(way.feature_rows) * way.feature_row_bytes;
+  const double least = 16.0 * static_cast<double>(m) * static_cast<double>(m) + 1;
+  within.memory_budget = way.preconditioned ? static_cast<std::size_t>(std::max(least, 4 * features)) : 1;
+  return within;
+}
+
 }  // namespace
 
 template <Real T>
@@ -28,18 +37,20 @@ KernelMachine<T> FitPath<T>::fit_fourier() {
   const Index m = map.n_features(), n = summary_.rows;
   LinearSolution solution;
   const bool dual = n < m;
-  const double features = dual ? 8.0 * static_cast<double>(n) * static_cast<double>(m) : 0.0;
-  const PredictedTimes times = dual ? PredictedTimes{} : choice().predicted(map, auto_tolerance<T>);
-  const bool cg_is_faster = times.sample_rows > 0 && times.cg < times.direct;
-  if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, features, cg_is_faster, times)) {
+  const bool preconditioned = plan_.find("cg") && plan_.find("cg")->preconditioned;
+  const PredictedTimes times =
+      dual || !preconditioned ? PredictedTimes{} : choice().predicted(map, auto_tolerance<T>);
+  if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, times.cg_is_faster(), times)) {
     PhaseTimer timer(report_, "cg");
+    const Execution within = within_plan(execution_, follow("cg"), m);
     IterationOptions limits = iterations();
     if (options_.solver == "auto") limits.tol = std::min(limits.tol, auto_tolerance<T>);
-    solution =
-        solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, execution_, report_, times.sample_rows);
+    solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, within, report_, times.sample_rows);
   } else if (dual) {
+    follow("direct");
     solution = fourier_dual(map);
   } else {
+    follow("direct");
     Moments moments(m, origin_);
     sum(map, moments);
     if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
@@ -53,17 +64,12 @@ template <Real T>
 LinearSolution FitPath<T>::iterate(const FourierMap<T>& map, const Expansion& expansion) {
   const std::string& solver = options_.solver;
   PhaseTimer timer(report_, solver);
+  follow(solver);
   report_.reason = fmt::format("{}: asked for", solver);
   const ExpandedProblem<FourierMap<T>> task{
       map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept};
   const double n = static_cast<double>(rows_.rows().value_or(summary_.rows)), limit = memory_limit(execution_);
-  if (solver == "lsmr") {
-    const double needed = 16 * n * static_cast<double>(rows_.dim_out());
-    require(needed <= limit,
-            "fit: solver 'lsmr' needs {} for vectors over the rows, the memory budget is {}; use solver 'cg'",
-            format_bytes(needed), format_bytes(limit));
-    return solve_expanded_lsmr(task, iterations(), execution_, report_);
-  }
+  if (solver == "lsmr") return solve_expanded_lsmr(task, iterations(), execution_, report_);
   if (solver == "idr") return solve_expanded_idr(task, options_.seed, iterations(), execution_, report_);
   const bool keep_rows = n * static_cast<double>(rows_.dim_in() + 1) * sizeof(T) <= limit / 4;
   const BatchOptions batches{solver == "sgd" ? StepRule::sgd : StepRule::adam, options_.seed, keep_rows};
@@ -77,11 +83,10 @@ KernelMachine<T> FitPath<T>::fit_fourier_expanded() {
   const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
   const Index m = map.n_features();
   LinearSolution solution;
-  const double gram_bytes = 8.0 * static_cast<double>(m) * static_cast<double>(m);
   if (choice().iterative_only()) {
     solution = iterate(map, expansion);
-  } else if (choice().use_direct(expansion.dim_coef(), gram_bytes,
-                                 choice().plain_cg_is_faster(m, expansion.dim_coef()))) {
+  } else if (choice().use_direct(expansion.dim_coef(), choice().plain_cg_is_faster(m, expansion.dim_coef()))) {
+    follow("direct");
     Moments moments(m, origin_);
     sum(map, moments);
     if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
@@ -89,6 +94,7 @@ KernelMachine<T> FitPath<T>::fit_fourier_expanded() {
     solution = solve_expanded(moments, expansion, options_.alpha, options_.fit_intercept, execution_, report_);
   } else {
     PhaseTimer timer(report_, "cg");
+    follow("cg");
     solution = solve_expanded_cg(map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept,
                                  iterations(), execution_, report_);
   }

@@ -23,11 +23,7 @@ template <Real T>
 class FitPath {
  public:
   FitPath(RowSource<T>& rows, const FitOptions& options)
-      : rows_(rows),
-        options_(options),
-        execution_(options.execution),
-        at_once_(block_rows(rows.dim_in() + rows.dim_out(), options.execution)),
-        sketch_(options.chosen_sketch()) {}
+      : rows_(rows), options_(options), execution_(options.execution), sketch_(options.chosen_sketch()) {}
 
   KernelMachine<T> run();
 
@@ -51,7 +47,6 @@ class FitPath {
   SketchedMap<T> sum_mixed_rows(KernelMap<T> kernel_map, const sketches::Sketch& sketch, std::optional<Moments>& sums);
   // fit_blocks.cpp
   KernelMachine<T> fit_blocks();
-  void check_block_memory(Index n, Index anchors) const;
   // fit_any_loss.cpp
   void check_targets(const Matrix<double>& Y) const;
   KernelMachine<T> fit_fourier_any_loss();
@@ -65,7 +60,11 @@ class FitPath {
   bool squared_loss() const { return std::holds_alternative<Squared>(options_.loss); }
   SquaredLossProblem problem() const { return {outputs_, options_.alpha, options_.fit_intercept}; }
   IterationOptions iterations() const { return {options_.max_iter, options_.tol}; }
-  SolverChoice choice() { return {options_, report_, summary_.rows, rows_.dim_in(), rows_.dim_out()}; }
+  SolverChoice choice() { return {options_, report_, summary_.rows, rows_.dim_in(), rows_.dim_out(), plan_}; }
+  // What fits, as far as it is known without having read the rows, or with their number.
+  void plan(std::optional<Index> rows);
+  // Keeps to the plan's first way with this solver from here on.
+  const MemoryUse& follow(const std::string& solver);
 
   // The streamed sums of a map's features.
   template <ScalarMap M>
@@ -75,7 +74,9 @@ class FitPath {
   RowSource<T>& rows_;
   const FitOptions& options_;
   const Execution& execution_;
-  Index at_once_;
+  MemoryPlan plan_;
+  Index at_once_ = 0;       // rows of a block
+  Index feature_rows_ = 0;  // whose features are held to be summed; 0: as many as the sums choose
   std::optional<sketches::Distribution> sketch_;
   SolveReport report_;
   DataSummary summary_;
@@ -90,13 +91,17 @@ template <Real T>
 template <ScalarMap M>
 void FitPath<T>::sum(const M& map, Moments& moments) {
   PhaseTimer timer(report_, "gram");
-  MomentsBuilder builder(map, moments, execution_);
+  Execution within = execution_;  // the builder takes a quarter of the budget
+  const auto row_bytes = static_cast<std::size_t>(moments.sums.cols()) * sizeof(T);
+  if (feature_rows_ > 0) within.memory_budget = 4 * static_cast<std::size_t>(feature_rows_) * row_bytes;
+  MomentsBuilder builder(map, moments, within);
   const Index total = rows_.rows().value_or(0);
   rows_.rewind();
   // Whole batches of the builder, about half a second of work each, so that progress is seen to move.
   const double batch_work =
       static_cast<double>(builder.rows_at_once()) * std::pow(static_cast<double>(moments.sums.cols()), 2);
-  const auto batches = static_cast<Index>(std::max(1.0, std::min(5e10 / batch_work, 16.0)));
+  const auto wanted = static_cast<Index>(std::min(5e10 / batch_work, 16.0));
+  const Index batches = std::max<Index>(1, std::min(wanted, at_once_ / builder.rows_at_once()));
   const Index step = batches * builder.rows_at_once();
   for (auto block = rows_.next(step); block.rows > 0; block = rows_.next(step)) {
     builder.add(block);

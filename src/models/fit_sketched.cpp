@@ -110,6 +110,7 @@ SketchedMap<T> FitPath<T>::sum_mixed_rows(KernelMap<T> kernel_map, const sketche
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_sketched(const ScalarKernel& scalar) {
   const Index n = summary_.rows;
+  follow(plan_.ways.front().solver);
   const sketches::Sketch sketch = [&] {
     PhaseTimer timer(report_, "sketch");
     if (!needs_data(*sketch_)) return sample(*sketch_, n, options_.seed, execution_);

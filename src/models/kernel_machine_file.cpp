@@ -104,6 +104,7 @@ Json to_json(const FitRecord& record) {
           {"report",
            {{"solver", record.report.solver},
             {"reason", record.report.reason},
+            {"memory", record.report.memory},
             {"converged", record.report.status == SolveStatus::converged},
             {"iterations", record.report.iterations},
             {"residual", record.report.residual},
@@ -138,6 +139,7 @@ FitRecord record_from(const Json& json) {
   const Json& report = json.at("report");
   report.at("solver").get_to(record.report.solver);
   record.report.reason = report.value("reason", std::string());
+  record.report.memory = report.value("memory", std::string());
   record.report.status = report.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
   report.at("iterations").get_to(record.report.iterations);
   report.at("residual").get_to(record.report.residual);

@@ -8,6 +8,8 @@ namespace carmina {
 struct PredictedTimes {
   double direct = 0, cg = 0;  // seconds
   Index sample_rows = 0;      // of the preconditioner that makes cg fastest; 0: there is none
+
+  bool cg_is_faster() const { return sample_rows > 0 && cg < direct; }
 };
 
 // From the machine's rates on small parts of the same work, measured on the spot (some tens of milliseconds). `tol` is

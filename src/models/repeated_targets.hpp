@@ -16,6 +16,9 @@ class RepeatedTargets final : public RowSource<T> {
   std::optional<Index> rows() const override { return rows_.rows(); }
   void rewind() override { rows_.rewind(); }
   std::string place(Index row) const override { return rows_.place(row); }
+  double held_bytes(Index rows_at_once) const override {
+    return rows_.held_bytes(rows_at_once) + static_cast<double>(rows_at_once * times_) * sizeof(T);
+  }
 
   RowBlock<T> next(Index max_rows) override {
     RowBlock<T> block = rows_.next(max_rows);

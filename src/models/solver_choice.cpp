@@ -3,39 +3,19 @@
 
 #include <carmina/core/error.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
 namespace carmina {
-
-double memory_limit(const Execution& execution) {
-  if (execution.memory_budget > 0) return static_cast<double>(execution.memory_budget);
-  return 0.8 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
-// Rows read from the source together: an eighth of the budget, whole tiles, and short enough to show progress.
-Index block_rows(Index columns, const Execution& execution) {
-  const double allowed = std::min(memory_limit(execution) / 8, 256e6);
-  return std::clamp<Index>(static_cast<Index>(allowed / (static_cast<double>(columns) * 24)) / 4096 * 4096, 4096,
-                           1 << 16);
-}
 
 bool SolverChoice::iterative_only() const {
   const std::string& name = options.solver;
   return name == "lsmr" || name == "idr" || name == "sgd" || name == "adam";
 }
 
-bool SolverChoice::use_direct(Index order, double other_bytes, bool cg_is_faster, const PredictedTimes& times) const {
-  const double needed = 8.0 * static_cast<double>(order) * static_cast<double>(order) + other_bytes;
-  const double limit = memory_limit(options.execution);
-  const bool fits = needed <= limit;
-  if (options.solver == "direct") {
-    require(fits, "fit: solver 'direct' needs {} for a matrix of order {}, the memory budget is {}; use solver 'cg'",
-            format_bytes(needed), order, format_bytes(limit));
-  }
-  const bool direct = options.solver == "direct" || (options.solver == "auto" && fits && !cg_is_faster);
+bool SolverChoice::use_direct(Index order, bool cg_is_faster, const PredictedTimes& times) const {
+  const bool fits = plan.find("direct") != nullptr, cg_fits = plan.find("cg") != nullptr;
+  const bool direct = fits && (!cg_fits || !cg_is_faster);
   report.solver = direct ? "direct" : "cg";
   if (options.solver != "auto") {
     report.reason = fmt::format("{}: asked for", report.solver);
@@ -45,8 +25,8 @@ bool SolverChoice::use_direct(Index order, double other_bytes, bool cg_is_faster
       report.reason += fmt::format("; {:.2g} s predicted, {:.2g} s by cg", times.direct, times.cg);
     }
   } else if (!fits) {
-    report.reason = fmt::format("cg: a matrix of order {} needs {}, the memory budget is {}", order,
-                                format_bytes(needed), format_bytes(limit));
+    report.reason = fmt::format("cg: with a matrix of order {} the fit would need {}, the memory budget is {}", order,
+                                format_bytes(plan.direct_bytes), format_bytes(plan.limit));
   } else if (times.sample_rows > 0) {
     report.reason = fmt::format("cg: {:.2g} s predicted, {:.2g} s for the factors of a matrix of order {}", times.cg,
                                 times.direct, order);

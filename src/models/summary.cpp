@@ -1,16 +1,21 @@
 // models/summary.cpp -- sums of the first pass, in double and in the order of the rows.
 #include "summary.hpp"
 
+#include "memory_plan.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/random/philox.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 namespace carmina {
 namespace {
 
+// models/memory_uses.cpp counts it.
 constexpr std::size_t sample_size = 2000;  // rows for the median: two million pairs
 
 // Keeps the rows with the smallest random keys: a uniform sample, in one pass, of rows whose number is not known. A row
@@ -103,7 +108,7 @@ void check_row(const RowSource<T>& rows, const RowBlock<T>& block, Index i, bool
 
 template <Real T>
 DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covariance, Index rows_at_once,
-                      const Execution& execution) {
+                      const Execution& execution, bool want_sample) {
   const Index d = rows.dim_in(), p = rows.dim_out();
   require(d > 0, "fit: X has no columns");
   DataSummary summary;
@@ -122,7 +127,7 @@ DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covarianc
       summary.weight += w;
       inputs.add(X.row(i), w);
       targets.add(Y.row(i), w);
-      sample.offer(X.row(i), w);
+      if (want_sample) sample.offer(X.row(i), w);
       if (want_covariance) {
         const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
         products.noalias() += w * offset * offset.transpose();
@@ -143,18 +148,90 @@ DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covarianc
   sample.move_to(summary, d);
   return summary;
 }
-template DataSummary summarize(RowSource<float>&, bool, bool, Index, const Execution&);
-template DataSummary summarize(RowSource<double>&, bool, bool, Index, const Execution&);
+template DataSummary summarize(RowSource<float>&, bool, bool, Index, const Execution&, bool);
+template DataSummary summarize(RowSource<double>&, bool, bool, Index, const Execution&, bool);
+
+namespace {
+
+// Order statistics of the squared distances between rows without a list of them: the pairs are counted by sixteen bits
+// of their distance at a time, the highest first. (The bits of numbers that are not negative are ordered as they are.)
+class CountedPairs {
+ public:
+  CountedPairs(const Matrix<double>& rows, const std::vector<double>& weights) : rows_(rows), weights_(weights) {}
+
+  // The smallest square at which the weights of the pairs up to it reach `target`; perhaps only of those that are not
+  // zero, each counted once.
+  double reach(double target, bool positive_once) const {
+    std::uint64_t prefix = 0;
+    double below = 0;
+    std::vector<double> bins(1 << 16);
+    for (int shift = 48; shift >= 0; shift -= 16) {
+      std::fill(bins.begin(), bins.end(), 0.0);
+      const auto add = [&](double square, double weight) {
+        const auto bits = std::bit_cast<std::uint64_t>(square);
+        if (shift == 48 || bits >> (shift + 16) == prefix) bins[(bits >> shift) & 0xffff] += weight;
+      };
+      for_pairs(positive_once, add);
+      std::size_t bin = 0;
+      while (bin + 1 < bins.size() && below + bins[bin] < target) below += bins[bin++];
+      prefix = prefix << 16 | bin;
+    }
+    return std::bit_cast<double>(prefix);
+  }
+  double total(bool positive_once) const {
+    double sum = 0;
+    for_pairs(positive_once, [&](double, double weight) { sum += weight; });
+    return sum;
+  }
+
+ private:
+  template <class F>
+  void for_pairs(bool positive_once, F f) const {
+    for (Index i = 0; i < rows_.rows(); ++i) {
+      const double w = weights_[static_cast<std::size_t>(i)];
+      if (!positive_once) f(0.0, std::max(0.0, w * (w - 1) / 2));
+      for (Index j = 0; j < i; ++j) {
+        const double square = (rows_.row(i) - rows_.row(j)).squaredNorm();
+        if (!positive_once) f(square, w * weights_[static_cast<std::size_t>(j)]);
+        if (positive_once && square > 0) f(square, 1.0);
+      }
+    }
+  }
+
+  const Matrix<double>& rows_;
+  const std::vector<double>& weights_;
+};
+
+double median_in_little_memory(const Matrix<double>& rows, const std::vector<double>& weights, bool weighted) {
+  const CountedPairs pairs(rows, weights);
+  const double total = pairs.total(false);
+  double median = 0;
+  if (weighted) {
+    median = std::sqrt(pairs.reach(total / 2, false));
+  } else if (total > 0) {
+    const double half = std::floor(total / 2);
+    median = std::sqrt(pairs.reach(half + 1, false));
+    if (2 * half == total) median = (median + std::sqrt(pairs.reach(half, false))) / 2;
+  }
+  if (median > 0) return median;
+  const double positive = pairs.total(true);
+  return positive > 0 ? std::sqrt(pairs.reach(std::floor(positive / 2) + 1, true)) : 1;
+}
+
+}  // namespace
 
 double median_distance(const Matrix<double>& rows, const std::vector<double>& weights, const Execution& execution) {
   const Index n = rows.rows();
+  const bool weighted = !std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; });
+  const double listed = static_cast<double>(n) * static_cast<double>(n) / 2 * (weighted ? 40 : 8);
+  if (listed > memory_limit(execution) / 4) return median_in_little_memory(rows, weights, weighted);
   std::vector<double> squares(static_cast<std::size_t>(n * (n - 1) / 2));
   parallel_for(n, execution.thread_count(), [&](Index i, int) {
     double* out = squares.data() + i * (i - 1) / 2;
     for (Index j = 0; j < i; ++j) out[j] = (rows.row(i) - rows.row(j)).squaredNorm();
   });
   double median = 0;
-  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; })) {
+  if (!weighted) {
     if (squares.empty()) return 1;
     const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
     std::nth_element(squares.begin(), middle, squares.end());

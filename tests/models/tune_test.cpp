@@ -131,7 +131,7 @@ TEST(Tune, TrialsFittedOneByOneHaveTheSameLosses) {
     TuneOptions options = small_options(approximation);
     const auto shared = tune<double>(data.X, data.Y, options).validation;
     TuneOptions little = options, by_cg = options;
-    little.fit.execution.memory_budget = approximation == "fourier" ? 10000 : 50000;
+    little.fit.execution.memory_budget = approximation == "fourier" ? 25000 : 50000;
     by_cg.fit.solver = "cg";
     by_cg.fit.tol = 1e-12;
     for (const TuneOptions& other : {little, by_cg}) {

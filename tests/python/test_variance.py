@@ -106,7 +106,7 @@ def test_what_cannot_be_asked_is_refused(problem):
     with pytest.raises(ValueError, match="need solver='direct'; it was 'cg'"):
         KernelRegressor(n_components=20, solver="cg").fit(X, Y).predict(X, return_cov=True)
     with pytest.raises(ValueError, match="up to 256 MB"):
-        KernelRegressor(n_components=20, memory_budget=10_000).fit(X, Y).predict(X, return_std=True)
+        KernelRegressor(n_components=200, memory_budget="1M").fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="alpha must be positive"):
         KernelRegressor(n_components=20, alpha=0.0).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(TypeError, match="return_std"):

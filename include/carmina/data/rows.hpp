@@ -5,6 +5,7 @@
 #include <carmina/data/table.hpp>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,28 @@ class RowSource {
   virtual RowBlock<T> next(Index max_rows) = 0;   // rows == 0 at the end; fewer than max_rows only at the end
   virtual void rewind() = 0;
   virtual std::string place(Index row) const = 0;  // of a row of the last block, for messages: "row 17"
+
+  // Bytes that the source itself holds while blocks of so many rows are asked of it; 0 for rows that lie in memory.
+  virtual double held_bytes(Index) const { return 0; }
+};
+
+// Rows that were read, in memory of their own: what a block of a file points to.
+template <Real T>
+struct RowBuffer {
+  Matrix<T> X, Y;                // (capacity, dim_in), (capacity, dim_out)
+  std::vector<Index> positions;  // (rows), in the file: TableReader::place_at
+  Index rows = 0, first_row = 0;
+
+  RowBlock<T> block(Index begin, Index count) const {
+    return {.X = X.data() + begin * X.cols(),
+            .Y = Y.cols() == 0 ? nullptr : Y.data() + begin * Y.cols(),
+            .rows = count,
+            .dim_in = X.cols(),
+            .dim_out = Y.cols(),
+            .x_stride = X.cols(),
+            .y_stride = Y.cols(),
+            .first_row = first_row + begin};
+  }
 };
 
 // Borrowed matrices. Views must outlive the source.
@@ -99,20 +122,40 @@ class TableRows final : public RowSource<T> {
   std::optional<Index> rows() const override;
   RowBlock<T> next(Index max_rows) override;
   void rewind() override;
-  // File and line; only the row's number when the block was so large that it was read in several parts.
-  std::string place(Index row) const override;
+  std::string place(Index row) const override { return place(last_, row); }
+  double held_bytes(Index rows_at_once) const override;
+
+  // The next rows behind those that `into` holds, until it holds `wanted`, the file ends, or `stop` asks to give up.
+  void read(RowBuffer<T>& into, Index wanted, const std::stop_token& stop = {});
+  bool at_end() const { return counted_ == seen_; }
+  // Of a row that was read into a buffer: file and line. May be asked while another thread reads.
+  std::string place(const RowBuffer<T>& buffer, Index row) const {
+    return reader_->place_at(buffer.positions.at(static_cast<std::size_t>(row)));
+  }
 
  private:
-  Index read_part(Index filled, Index max_rows);
-  void take(const TableReader& from, const Matrix<double>& cells, Index count, const std::vector<Index>& columns,
+  // Neighbouring columns of a file that are neighbours in a block too.
+  struct Run {
+    Index from, to, count;
+  };
+  static std::vector<Run> runs_of(const std::vector<Index>& columns);
+  Index part_rows() const;
+  template <class Cell>
+  Index read_cells(TableReader& from, Index capacity, Matrix<Cell>& cells);
+  template <class Cell>
+  Index read_part(RowBuffer<T>& into, Index wanted, Matrix<Cell>& cells);
+  template <class Cell>
+  void take(const TableReader& from, const Matrix<Cell>& cells, Index count, const std::vector<Run>& runs,
             bool missing_passes, T* to) const;
 
   std::unique_ptr<TableReader> reader_, target_reader_;  // the second may be null
   ColumnRoles roles_;                                    // of the columns of reader_ and of where the targets are
-  bool allow_missing_;
+  std::vector<Run> input_runs_, target_runs_;
+  bool allow_missing_, floats_ = false;  // cells are read as floats
   Matrix<double> cells_, target_cells_;  // the part last read
-  Matrix<T> X_, Y_;
-  Index first_ = 0, seen_ = 0, part_ = 0;  // rows before the last block; read so far; before the last part
+  Matrix<float> float_cells_;
+  RowBuffer<T> last_;  // what next() gave
+  Index seen_ = 0;     // rows read so far
   std::optional<Index> counted_;
 };
 

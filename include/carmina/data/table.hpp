@@ -29,9 +29,16 @@ class TableReader {
   virtual Index read(View<double> out) = 0;
   virtual void rewind() = 0;
 
+  // Whether float holds every cell as it is (float32 and short integers of binary files): then they may be read so.
+  virtual bool fits_float() const { return false; }
+  virtual Index read_floats(View<float> out);
+
   // Where row `row` of the block last read stands, for messages: "field.csv:17" (line) or "field.npy: row 16"
   // (from 1).
-  virtual std::string place(Index row) const = 0;
+  std::string place(Index row) const { return place_at(position(row)); }
+  // The same in two steps, so that places can be kept as numbers: the second depends on nothing that reading changes.
+  virtual Index position(Index row) const = 0;
+  virtual std::string place_at(Index position) const = 0;
 };
 
 // CSV, ARFF, NPY, LIBSVM, IDX, each also with .gz behind it.

@@ -15,6 +15,7 @@ struct [[nodiscard]] SolveReport {
   std::string solver;  // "direct", "cg", "lsmr", "idr", "sgd", "adam"; losses other than the squared: "newton",
                        // "lbfgs", "adam"
   std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
+  std::string memory;  // what was planned to be held: "at most 41 MB of 4 GB: sums of order 2050 34 MB, ..."
   SolveStatus status = SolveStatus::converged;
   Index iterations = 1;  // of "sgd" and "adam": passes over the rows
   double residual = 0;   // relative, of the linear system; 0 where a factorisation gave it; with other losses
