@@ -47,7 +47,7 @@ struct CrossValidation {
 // Fits every combination to all folds but one and compares predictions for that one with its targets.
 //
 // Means, scales and the kernel's own width are those of all rows. With the squared loss a whole path of alphas costs
-// one eigendecomposition for each fold and width, and all folds share one Fourier or sketched map (a sketch's anchors
+// one decomposition of a matrix for each fold and width, and all folds share one Fourier or sketched map (a sketch's anchors
 // come from all rows); other losses, and exact kernels whose outputs do not come apart, are fitted one by one. Trials
 // are computed in double. Rows are held in memory; those of weight 0 are left out.
 template <Real T>
