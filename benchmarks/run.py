@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE / "versus"))
 import harness  # noqa: E402
 
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
-PARTS = ("micro", "fourier", "exact", "out_of_core", "mixture", "sketched")
+PARTS = ("micro", "fourier", "exact", "out_of_core", "mixture", "sketched", "path")
 
 
 def micro(args: argparse.Namespace) -> None:
@@ -81,6 +81,8 @@ def main() -> None:
             versus("gpytorch_mixture.py", args=args)
         elif part == "sketched":
             versus("sketched_numpy.py", args=args)
+        elif part == "path":
+            versus("alpha_path.py", args=args)
         else:
             versus("scikit_learn.py", part, args=args)
         if args.publish and (args.out / f"{part}.md").exists():

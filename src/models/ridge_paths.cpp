@@ -1,6 +1,8 @@
 // models/ridge_paths.cpp -- one decomposition, then sums and products for each alpha.
 #include "ridge_paths.hpp"
 
+#include "../solvers/row_sums.hpp"
+
 #include <carmina/backends/blas.hpp>
 
 #include <algorithm>
@@ -34,26 +36,9 @@ Vector<double> eigenvalues(const OutputFactor& outputs, Index p) {
   return outputs.identity() ? Vector<double>(Vector<double>::Ones(p)) : outputs.delta;
 }
 
-// sum of w phi phiᵀ, lower triangle, about the mean of phi when there is an intercept
-Matrix<double> gram(const Moments& moments, bool centred) {
-  Matrix<double> H = moments.sums.topLeftCorner(moments.features, moments.features);
-  if (centred) {
-    const Vector<double> g = moments.feature_sums().transpose();
-    H.noalias() -= g / moments.total_weight() * g.transpose();
-  }
-  return H;
-}
-
-// sum of w phi (y - origin)ᵀ likewise
-Matrix<double> cross(const Moments& moments, bool centred) {
-  Matrix<double> R = moments.cross().transpose();
-  if (centred) R.noalias() -= moments.feature_sums().transpose() * moments.target_sums() / moments.total_weight();
-  return R;
-}
-
 ShiftedPath primal_spectrum(const Moments& moments, const OutputFactor& outputs, const Expansion* expansion,
                             bool centred, double smallest_alpha, const Execution& execution) {
-  Matrix<double> H = gram(moments, centred), R = cross(moments, centred);
+  Matrix<double> H = gram_of(moments, centred), R = row_sums_of(moments, centred).cross;
   if (expansion) {
     R = expansion->contract(R);
     return {expansion->gram(H, execution.thread_count()), R, Vector<double>::Ones(1), smallest_alpha, false, execution};
