@@ -307,7 +307,7 @@ class KernelMachineEstimator(BaseEstimator):
                 options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         if isinstance(self.alpha, str):
-            if one_of("alpha", self.alpha, ["evidence", "leave_one_out", "gcv"]) == "evidence":
+            if one_of("alpha", self.alpha, ["leave_one_out", "gcv", "evidence"]) == "evidence":
                 options.by_evidence = True
             else:
                 options.alpha_by = self.alpha

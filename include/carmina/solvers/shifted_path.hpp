@@ -6,8 +6,8 @@
 namespace carmina {
 
 // H = Q T Qᵀ with T tridiagonal, and (delta_j T + alpha I) Qᵀ x_j = Qᵀ r_j for each alpha. For m = 512, 2048 and 4096
-// this took 0.20, 0.28 and 0.54 of the time of 20 Cholesky factors (one thread, user time), eigenvectors 0.8, 0.9 and
-// 1.2. H's eigenvalues are T's.
+// this took 0.3, 0.3 to 0.4 and 0.6 of the time of 20 Cholesky factors (one thread, user time), eigenvectors 0.75, 0.9
+// and 1.2. H's eigenvalues are T's.
 //
 // T is diagonal, and Q the eigenvectors, when those are asked for, or when delta H + alpha I is singular to rounding
 // for the smallest alpha: then eigenvalues that are rounding count as zero, as in solve_shifted.
