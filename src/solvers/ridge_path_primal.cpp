@@ -46,6 +46,7 @@ class PrimalPathSolver {
     auto solved = path.solve(problem_.alphas, execution_);
     std::vector<RidgePoint> points;
     for (std::size_t i = 0; i < solved.size(); ++i) points.push_back(point(path, problem_.alphas[i], solved[i]));
+    if constexpr (std::same_as<T, float>) measure_squares(points);
     if (problem_.leave_one_out) {
       const Vector<double> left_out = expansion_ ? leave_out_together(path) : leave_out_apart(path);
       for (std::size_t i = 0; i < points.size(); ++i) points[i].left_out = left_out[static_cast<Index>(i)];
@@ -65,13 +66,46 @@ class PrimalPathSolver {
     squares -= theta.cwiseProduct(right_ + alpha * theta).sum();
     double freedom = problem_.fit_intercept ? static_cast<double>(p) : 0.0;
     for (const double delta : delta_) freedom += path.degrees_of_freedom(delta, alpha);
-    Matrix<double> expanded = expansion_ ? expansion_->expand(theta)
-                              : problem_.outputs.identity()
-                                  ? theta
-                                  : Matrix<double>(theta * problem_.outputs.root().transpose());
-    LinearSolution solution = with_intercept(std::move(expanded), sums_, moments_.origin, problem_.fit_intercept);
+    Matrix<double> full = expanded(theta);
+    LinearSolution solution = with_intercept(std::move(full), sums_, moments_.origin, problem_.fit_intercept);
     if (!expansion_) solution.coefficients = std::move(theta);
     return {alpha, std::move(solution), std::max(squares, 0.0), freedom, std::nullopt};
+  }
+
+  // Theta Bᵀ or E theta: (features, p)
+  Matrix<double> expanded(const Matrix<double>& theta) const {
+    if (expansion_) return expansion_->expand(theta);
+    return problem_.outputs.identity() ? theta : Matrix<double>(theta * problem_.outputs.root().transpose());
+  }
+
+  // `squares` by the fits themselves. Sums of products in float are off by more than an alpha below their rounding:
+  // what they say of the loss is then too good, and such an alpha would look like the best.
+  void measure_squares(std::vector<RidgePoint>& points) const {
+    const Index m = moments_.features, p = moments_.outputs, columns = alphas() * p;
+    Matrix<T> C(m, columns);
+    Vector<double> b(columns);
+    for (Index a = 0; a < alphas(); ++a) {
+      const LinearSolution& solution = points[static_cast<std::size_t>(a)].solution;
+      C.middleCols(a * p, p) =
+          (expansion_ ? solution.coefficients : expanded(solution.coefficients)).template cast<T>();
+      b.segment(a * p, p) = solution.intercept;
+    }
+    Vector<double> squares = Vector<double>::Zero(alphas());
+    const Index step = std::clamp<Index>((1 << 23) / columns, 256, rows_at_once_);
+    Matrix<T> out;
+    rows_.rewind();
+    for (auto block = rows_.next(step); block.rows > 0; block = rows_.next(step)) {
+      out.resize(block.rows, columns);
+      apply(map_, block.inputs(), C, View<T>(out), execution_);
+      for (Index i = 0; i < block.rows; ++i) {
+        const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
+        const Vector<double> y = block.targets().row(i).transpose().template cast<double>();
+        const Vector<double> f = out.row(i).transpose().template cast<double>() + b;
+        for (Index a = 0; a < alphas(); ++a) squares[a] += w * (f.segment(a * p, p) - y).squaredNorm();
+      }
+      execution_.checkpoint({"measuring", block.first_row + block.rows, rows_.rows().value_or(0)});
+    }
+    for (Index a = 0; a < alphas(); ++a) points[static_cast<std::size_t>(a)].squares = squares[a];
   }
 
   Vector<double> feature_mean() const {

@@ -225,6 +225,27 @@ TEST(AlphaPath, FloatIsNearDouble) {
   }
 }
 
+// An alpha far below the rounding of the sums: their own account of the loss would be far too good.
+TEST(AlphaPath, FloatLossesAreThoseOfTheMachines) {
+  const Data data(3000, 2);
+  const Matrix<float> X = data.X.cast<float>(), Y = data.Y.cast<float>();
+  const Vector<double> w = data.w.cast<float>().cast<double>();
+  const Vector<float> narrow = w.cast<float>();
+  FitOptions options;
+  options.n_components = 128;
+  options.length_scale = LengthScale(6.0);
+  for (const bool coupled : {false, true}) {
+    if (coupled) options.coupling = OutputCoupling::curl_free;
+    const auto path = fit_path<float>(X, Y, options, {1e-6, 1e-3, 1}, true, narrow.data());
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Matrix<double> residual = path.machine(i).predict(X).cast<double>() - Y.cast<double>();
+      const double loss = w.dot(residual.rowwise().squaredNorm()) / (2 * w.sum());
+      EXPECT_NEAR(path.points()[i].training_loss, loss, 1e-3 * loss) << i;
+      EXPECT_GT(*path.points()[i].leave_one_out, 0.99 * loss) << i;
+    }
+  }
+}
+
 TEST(AlphaPath, DoesNotDependOnThreadsOrBlocks) {
   const Data data(700, 2);
   FitOptions options = few_components();

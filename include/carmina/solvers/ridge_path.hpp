@@ -34,8 +34,8 @@ struct RidgePathProblem {
   bool leave_one_out;
 };
 
-// From the sums alone; leaving rows out takes a second pass over them. With an expansion outputs do not come apart.
-// `squares` is exact but for rounding relative to the sum of |y|^2.
+// From the sums alone; in float `squares` takes a second pass over the rows, and leaving them out one more. With an
+// expansion outputs do not come apart.
 template <ScalarMap M>
 std::vector<RidgePoint> primal_path(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
                                     const Moments& moments, const Expansion* expansion, const RidgePathProblem& problem,
