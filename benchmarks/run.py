@@ -31,6 +31,7 @@ SCRIPTS = {
     "out_of_core": ("out_of_core.py",),
     "mixture": ("gpytorch_mixture.py",),
     "sketched": ("sketched_numpy.py",),
+    "path": ("alpha_path.py",),
 }
 PARTS = ("micro", *SCRIPTS)
 PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}

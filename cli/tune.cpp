@@ -1,4 +1,5 @@
-// cli/tune.cpp -- `carmina tune`: width, alpha and loss parameters by cross-validation or evidence, then a model file.
+// cli/tune.cpp -- `carmina tune`: width, alpha and loss parameters by cross-validation, leave-one-out error or
+// evidence, then a model file.
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
@@ -34,15 +35,18 @@ Json to_json(const Trial& trial) {
           {"folds", trial.fold_losses}};
 }
 
-void print_table(const std::vector<const Trial*>& trials, bool several_losses) {
+// `score` names what trials are compared by; those without folds have no deviation.
+void print_table(const std::vector<const Trial*>& trials, const char* score, bool several_losses) {
   constexpr std::size_t most = 10;
-  fmt::print("{:>14} {:>12} {:>14} {:>12}{}\n", "length scale", "alpha", "left-out loss", "std",
+  const bool folds = !trials[0]->fold_losses.empty();
+  fmt::print("{:>14} {:>12} {:>14}{}{}\n", "length scale", "alpha", score, folds ? fmt::format(" {:>12}", "std") : "",
              several_losses ? "  loss" : "");
   for (std::size_t i = 0; i < std::min(most, trials.size()); ++i) {
     const Trial& trial = *trials[i];
     const std::string width = length_scale_text(trial.kernel.terms()[0]);
-    fmt::print("{:>14} {:>12.6g} {:>14.6g} {:>12.3g}{}\n", width.empty() ? "-" : width, trial.alpha, trial.mean,
-               trial.deviation, several_losses ? "  " + loss_text(trial.loss) : "");
+    fmt::print("{:>14} {:>12.6g} {:>14.6g}{}{}\n", width.empty() ? "-" : width, trial.alpha, trial.mean,
+               folds ? fmt::format(" {:>12.3g}", trial.deviation) : "",
+               several_losses ? "  " + loss_text(trial.loss) : "");
   }
   if (trials.size() > most) fmt::print("and {} worse ones; --json prints all\n", trials.size() - most);
 }
@@ -55,11 +59,14 @@ struct TuneCommand : FitArguments {
 
   void run() {
     ProgressLine line;
-    require(by == "cv" || by == "evidence", "--by: '{}' is not known here; there is cv, evidence", by);
+    require(by == "cv" || by == "evidence" || by == "leave-one-out" || by == "gcv",
+            "--by: '{}' is not known here; there is cv, leave-one-out, gcv, evidence", by);
+    if (by == "leave-one-out") tune_options.by = AlphaScore::leave_one_out;
+    if (by == "gcv") tune_options.by = AlphaScore::gcv;
     if (by == "evidence") {
       require(tune_options.length_scales.empty() && tune_options.alphas.empty() && kappas.empty() && epsilons.empty(),
               "--by evidence learns widths and alpha from where --length-scale starts; lists of values to try are for "
-              "--by cv");
+              "--by cv, leave-one-out and gcv");
       fit.by_evidence = true;
       check(line);
       with_rows([&](auto& rows) { learn_rows(rows, line); });
@@ -116,20 +123,24 @@ struct TuneCommand : FitArguments {
       Json report = {{"data", data},
                      {"model", model},
                      {"rows", record.rows},
-                     {"folds", tune_options.folds},
-                     {"contiguous", tune_options.contiguous},
+                     {"by", by},
                      {"measure", loss_text(fit.loss)},
                      {"message", warning},
                      {"trials", Json::array()}};
+      if (!tune_options.by) {
+        report["folds"] = tune_options.folds;
+        report["contiguous"] = tune_options.contiguous;
+      }
       for (const Trial* trial : trials) report["trials"].push_back(to_json(*trial));
       fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
       return;
     }
-    fmt::print("{}, {}, {}; {} kernel, {}; {} on {} folds, {}\n", counted(record.rows, "row"),
+    const std::string how = tune_options.by ? "by " + by : fmt::format("on {} folds", tune_options.folds);
+    fmt::print("{}, {}, {}; {} kernel, {}; {} {}, {}\n", counted(record.rows, "row"),
                counted(result.machine.dim_in(), "input"), counted(result.machine.dim_out(), "target"),
                kernel_text(result.machine.kernel().terms()[0]), approximation_text(record),
-               counted(static_cast<Index>(trials.size()), "trial"), tune_options.folds, format_seconds(spent.count()));
-    print_table(trials, tune_options.losses.size() > 1);
+               counted(static_cast<Index>(trials.size()), "trial"), how, format_seconds(spent.count()));
+    print_table(trials, by == "gcv" ? "gcv" : "left-out loss", tune_options.losses.size() > 1);
     print_written(warning);
   }
 };
@@ -137,8 +148,8 @@ struct TuneCommand : FitArguments {
 }  // namespace
 
 void add_tune(CLI::App& program) {
-  auto* command =
-      program.add_subcommand("tune", "Choose kernel width and alpha by cross-validation or evidence, then fit");
+  auto* command = program.add_subcommand(
+      "tune", "Choose kernel width and alpha by cross-validation, leave-one-out or evidence, then fit");
   command->footer(
       "Takes the options of 'carmina fit' but --alpha. Trials are compared by the mean --loss of the rows left out.\n"
       "Example: carmina tune train.csv --targets speed,angle --model wind.safetensors --alphas 0.01,0.1,1");
@@ -148,13 +159,18 @@ void add_tune(CLI::App& program) {
     command->add_option(name, values, help)->delimiter(',')->allow_extra_args(false)->type_name("NUMBERS");
   };
   TuneOptions& options = it->tune_options;
-  command->add_option("--by", it->by, "How: cv, cross-validation; evidence, of Fourier features [cv]")
-      ->type_name("cv|evidence");
+  command
+      ->add_option(
+          "--by", it->by,
+          "How: cv, cross-validation; leave-one-out or gcv, of the squared loss, without folds; evidence, of Fourier "
+          "features [cv]")
+      ->type_name("cv|leave-one-out|gcv|evidence");
   numbers("--length-scales", options.length_scales,
           "Widths to try, with commas [1/4, 1/2, 1, 2, 4 times --length-scale]");
-  numbers("--alphas", options.alphas,
-          "Weights of the penalty to try, with commas [half powers of 10 from 1e-6 to 100; other losses than squared: "
-          "powers from 1e-4]");
+  numbers(
+      "--alphas", options.alphas,
+      "Weights of the penalty to try, with commas [half powers of 10 from 1e-6 to 100, without folds to 3000; other "
+      "losses than squared: powers from 1e-4]");
   numbers("--kappas", it->kappas, "Values of --kappa to try, with commas; compared by the loss with --kappa");
   numbers("--epsilons", it->epsilons, "Values of --epsilon to try, with commas; compared by the loss with --epsilon");
   command->add_option("--folds", options.folds, fmt::format("Parts that are left out in turn [{}]", options.folds))

@@ -19,6 +19,7 @@
 #include <carmina/kernels/outputs.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/losses/row_functions.hpp>
+#include <carmina/models/alpha_path.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/incremental.hpp>
 #include <carmina/models/kernel_machine.hpp>

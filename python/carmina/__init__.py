@@ -13,12 +13,14 @@ from carmina._core import __version__
 from carmina._features import FourierFeatures, SketchedFeatures
 from carmina._files import load
 from carmina._machine import SolveReport
+from carmina._path import AlphaPath
 from carmina._quantiles import JointQuantileRegressor
 from carmina._regressor import KernelRegressor
 from carmina._spectral_mixture import SpectralMixtureRegressor
 from carmina._tune import TuneResult, tune
 
 __all__ = [
+    "AlphaPath",
     "FourierFeatures",
     "JointQuantileRegressor",
     "KernelClassifier",

@@ -41,7 +41,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         The labels, sorted.
     kernel_ : kernel
         The kernel, its width resolved and its outputs coupled.
-    coef_, intercept_, n_iter_, report_, n_features_in_, feature_names_in_
+    alpha_, path_, coef_, intercept_, n_iter_, report_, n_features_in_, feature_names_in_
         As for `KernelRegressor`, with a column for each class.
 
     Examples
@@ -63,7 +63,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         approximation: str | sketches.SketchDistribution = "fourier",
         n_components: int = 1000,
         loss: str | losses.Loss = "squared",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         gamma: float | str = "median",
         fit_intercept: bool = True,
         scale_inputs: bool = False,

@@ -83,6 +83,7 @@ def _from_record(machine: _core.Machine) -> Any:
     names = record.pop("input_names")
     record.pop("target_names")
     record.pop("evidence")
+    record.pop("path")
     sketch = record.pop("sketch")
     if sketch is not None:
         record["approximation"] = sketch

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from carmina import _core, _files, kernels, losses, sketches
 from carmina._kernels import coupled, is_scalar, named
+from carmina._path import AlphaPath, alpha_list, path_of
 from carmina._validation import (
     APPROXIMATIONS,
     SAMPLINGS,
@@ -68,6 +70,10 @@ class SolveReport:
     objective: float | None
     message: str
     seconds: dict[str, float]
+
+
+class _Enough(Exception):
+    """Ends a fit when what it would hand to the library is known."""
 
 
 class KernelMachineEstimator(BaseEstimator):
@@ -137,6 +143,101 @@ class KernelMachineEstimator(BaseEstimator):
     @property
     def report_(self) -> SolveReport:
         return SolveReport(**self._fitted("report_").report)
+
+    @property
+    def alpha_(self) -> float:
+        return self._fitted("alpha_").record["alpha"]
+
+    @property
+    def path_(self) -> AlphaPath | None:
+        """What `alpha_` was chosen from after a fit with `alpha="leave_one_out"` or `"gcv"`, else None.
+        Files and pickles do not hold it."""
+        points = self._fitted("path_").record["path"]
+        return None if points is None else path_of(points)
+
+    def path(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        alphas: Sequence[float] | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        leave_one_out: bool = False,
+    ) -> AlphaPath:
+        """Fits for many alphas by one pass over the rows, for little more than the time of one.
+
+        For the squared loss; the estimator's own `alpha` is not used, and it is not fitted. `solver` must be
+        "auto" or "direct". Width, scaling, features and a sketch's anchors are those of all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        alphas : sequence of float or None
+            None: 20 half powers of ten from 1e-6.
+        leave_one_out : bool, default=False
+            Also the exact error for rows that are left out one by one: eigenvectors and a second pass over
+            the rows, the time of two or three fits. A row is left out with its whole weight.
+
+        Examples
+        --------
+        >>> from carmina import KernelRegressor, datasets
+        >>> data = datasets.friedman(300, noise=0.5, random_state=0)
+        >>> path = KernelRegressor(n_components=100, random_state=0).path(data.X, data.Y, leave_one_out=True)
+        >>> len(path.alphas), bool(path.leave_one_out[path.best_index] == path.leave_one_out.min())
+        (20, True)
+        >>> path.estimator(path.best_index).predict(data.X).shape
+        (300, 1)
+        """
+        inputs, targets, weights, options = self._task(X, y, sample_weight)
+        options.by_evidence = False
+        paths = _core.Path.fit(
+            inputs,
+            targets,
+            weights,
+            options,
+            alpha_list(alphas),
+            bool(leave_one_out),
+            threads=thread_count(self.n_jobs),
+            memory_budget=memory_bytes(self.memory_budget),
+            progress=_print_progress if self.verbose else None,
+        )
+        points = paths.points
+
+        def make(index: int) -> KernelMachineEstimator:
+            fitted = clone(self).set_params(alpha=points[index]["alpha"])
+
+            def take(*_: Any) -> None:
+                fitted._machine = paths.machine(index)
+                fitted.n_iter_ = fitted.report_.iterations
+
+            fitted._fit_machine = take
+            fitted.fit(X, y, sample_weight)
+            del fitted._fit_machine
+            return fitted
+
+        return path_of(points, make)
+
+    def _task(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray, NDArray, NDArray | None, _core.FitOptions]:
+        """Inputs, targets, weights and options that `fit` fits a machine with."""
+        probe = clone(self)
+        task: list[Any] = []
+
+        def keep(X: NDArray, Y: NDArray, weights: ArrayLike | None, options: _core.FitOptions) -> None:
+            if weights is not None:
+                weights = _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True)
+            options.input_names = list(getattr(probe, "feature_names_in_", []))
+            task.extend([X, Y, weights, options])
+            raise _Enough
+
+        probe._fit_machine = keep
+        try:
+            probe.fit(X, y, sample_weight)
+        except _Enough:
+            return tuple(task)
+        raise AssertionError("fit never came to its machine")
 
     def _validated(self, X: ArrayLike, y: ArrayLike, **targets: Any) -> tuple[NDArray, NDArray]:
         return validate_data(
@@ -209,8 +310,10 @@ class KernelMachineEstimator(BaseEstimator):
                 options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         if isinstance(self.alpha, str):
-            one_of("alpha", self.alpha, ["evidence"])
-            options.by_evidence = True
+            if one_of("alpha", self.alpha, ["leave_one_out", "gcv", "evidence"]) == "evidence":
+                options.by_evidence = True
+            else:
+                options.alpha_by = self.alpha
         else:
             options.alpha = number("alpha", self.alpha)
         options.fit_intercept = bool(self.fit_intercept)

@@ -50,10 +50,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
         "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target
         fits all of them jointly: predictions then have a column for each level.
-    alpha : float or "evidence", default=1.0
-        Strength of the penalty. "evidence": it, the widths and the size of the kernel are learnt by the
+    alpha : float, "leave_one_out", "gcv" or "evidence", default=1.0
+        Strength of the penalty. "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the
+        exact error for rows left out one by one (two or three times the time of a fit), or by generalised
+        cross-validation (little more than one fit); `alpha_` holds it, `path_` what it was chosen from.
+        "evidence": it, the widths and the size of the kernel are learnt by the
         evidence of the Fourier features, from the kernel given; `alpha_`, `kernel_` and
-        `log_marginal_likelihood_` hold what was found. For the squared loss.
+        `log_marginal_likelihood_` hold what was found. All three are for the squared loss.
     gamma : "median" or float, default="median"
         γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
         distance between rows. "polynomial" takes γ itself, "median" standing for 1 / number of inputs, and
@@ -100,6 +103,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     ----------
     kernel_ : kernel
         The kernel, its width resolved.
+    alpha_ : float
+        The penalty's strength, given or chosen.
+    path_ : AlphaPath or None
+        What `alpha_` was chosen from: `alphas`, `errors`, `degrees_of_freedom`, `training_losses`.
     coef_ : ndarray of shape (n_features,) or (n_features, rank)
         Θ with f(x) = B Θᵀ φ(x): one row per cosine, then sine, of the frequencies (of all terms of a sum),
         per training row of positive weight for the exact machine, or per anchor row of a sketch. B is the
@@ -304,10 +311,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
             confidence=confidence,
             frequencies=frequencies,
         )
-
-    @property
-    def alpha_(self) -> float:
-        return self._fitted("alpha_").record["alpha"]
 
     @property
     def log_marginal_likelihood_(self) -> float | None:

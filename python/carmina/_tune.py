@@ -9,13 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight
 
 from carmina import _core, kernels, losses
 from carmina._machine import KernelMachineEstimator, _print_progress
-from carmina._validation import integer, length_scale_of, loss_or_name, memory_bytes, number, thread_count
+from carmina._validation import (
+    integer,
+    length_scale_of,
+    loss_or_name,
+    memory_bytes,
+    number,
+    one_of,
+    thread_count,
+)
 
 WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -56,14 +63,16 @@ def tune(
     alphas: Sequence[float] | None = None,
     losses: Sequence[str | losses.Loss] | None = None,
     measure: str | losses.Loss | None = None,
+    by: str = "cv",
     folds: int = 5,
     contiguous: bool = False,
 ) -> TuneResult:
     """Cross-validate kernel width, alpha and loss parameters, then fit with the best.
 
     Trials are compared by the mean loss of the rows left out. With the squared loss a whole path of alphas
-    costs one eigendecomposition for each fold and width. Scales of the inputs, the median distance and a
-    sketch's anchors are those of all rows, not of each fold. Trials are computed in double precision.
+    costs one decomposition of a matrix for each fold and width. Scales of the inputs, the median distance and
+    a sketch's anchors are those of all rows, not of each fold. Trials with folds are computed in double
+    precision.
 
     Parameters
     ----------
@@ -76,12 +85,17 @@ def tune(
         Widths to try, in one of three ways: ℓ; γ = 1/(2ℓ²); or factors of the estimator's own width, by
         default ¼, ½, 1, 2 and 4. A sum of kernels, or a width for each input, takes factors, one for all.
     alphas : sequence of float or None
-        None: half powers of ten from 1e-6 to 100; for losses other than the squared one powers from 1e-4.
+        None: half powers of ten from 1e-6 to 100, without folds to 3000; for losses other than the squared
+        one powers from 1e-4.
     losses : sequence of str or loss, or None
         Losses to try in the place of the estimator's: `[Huber(0.5), Huber(2.0)]`.
     measure : str or loss, or None
         The loss that trials are compared by; None: the estimator's own. It is one for all, since a smaller
         kappa or a larger epsilon makes a loss smaller without making predictions better.
+    by : "cv", "leave_one_out" or "gcv", default="cv"
+        "leave_one_out" and "gcv", for the squared loss, have no folds: each width costs one path over all
+        rows (see `KernelRegressor.path`), and a trial's "mean" is its error for rows left out one by one or
+        its generalised cross-validation.
     folds : int, default=5
     contiguous : bool, default=False
         Folds of consecutive rows, as suits a time series; else by the estimator's `random_state`.
@@ -111,7 +125,8 @@ def tune(
     factors = list(WIDTH_FACTORS) if width_factors is None else _numbers("width_factors", width_factors)
     tried_losses = [] if losses is None else [loss_or_name(loss) for loss in losses]
 
-    task = _task_of(estimator, X, y, sample_weight)
+    task = estimator._task(X, y, sample_weight)
+    task[3].by_evidence = False
     found, best, message = _core.cross_validate(
         *task,
         length_scales=widths,
@@ -119,6 +134,7 @@ def tune(
         alphas=_numbers("alphas", alphas),
         losses=tried_losses,
         measure=None if measure is None else loss_or_name(measure),
+        by=one_of("by", by, ["cv", "leave_one_out", "gcv"]),
         folds=integer("folds", folds),
         contiguous=bool(contiguous),
         threads=thread_count(estimator.n_jobs),
@@ -149,31 +165,6 @@ def tune(
     if not isinstance(estimator.random_state, numbers.Integral):
         refitted.set_params(random_state=task[3].seed)  # the features that were tuned
     return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
-
-
-class _Enough(Exception):
-    """Ends a fit when what it would hand to the library is known."""
-
-
-def _task_of(
-    estimator: KernelMachineEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[NDArray, NDArray, NDArray | None, _core.FitOptions]:
-    """Inputs, targets, weights and options that `estimator.fit` fits a machine with."""
-    probe = clone(estimator)
-    task: list[Any] = []
-
-    def keep(X: NDArray, Y: NDArray, weights: ArrayLike | None, options: _core.FitOptions) -> None:
-        if weights is not None:
-            weights = _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True)
-        task.extend([X, Y, weights, options])
-        raise _Enough
-
-    probe._fit_machine = keep
-    try:
-        probe.fit(X, y, sample_weight)
-    except _Enough:
-        return tuple(task)
-    raise AssertionError("fit never came to its machine")
 
 
 def _ways(*values: Any) -> list[tuple[str, Any]]:

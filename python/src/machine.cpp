@@ -1,4 +1,5 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
+#include <carmina/models/alpha_path.hpp>
 #include <carmina/models/incremental.hpp>
 #include <carmina/models/posterior.hpp>
 #include <cmath>
@@ -78,6 +79,40 @@ Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, 
       return Machine{KernelMachine<T>::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
     });
   });
+}
+
+// Machines of a path, made one by one when asked for.
+struct Path {
+  std::variant<MachinePath<float>, MachinePath<double>> machines;
+};
+
+Path fit_path(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, const std::vector<double>& alphas,
+              bool leave_one_out, int threads, std::size_t memory_budget, nb::handle progress) {
+  options.execution = make_execution(threads, memory_budget, progress);
+  return in_precision_of(X, [&](auto precision) -> Path {
+    using T = decltype(precision);
+    const Rows<T> x(X, "path: X"), y(Y, "path: Y");
+    std::optional<Rows<T>> w;
+    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "path: sample_weight");
+    return run(options.execution, [&](const Execution&) {
+      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+      return Path{carmina::fit_path(rows, options, alphas.empty() ? path_alphas() : alphas, leave_one_out)};
+    });
+  });
+}
+
+nb::list to_list(const std::vector<PathPoint>& points) {
+  nb::list result;
+  for (const PathPoint& point : points) {
+    nb::dict entry;
+    entry["alpha"] = point.alpha;
+    entry["training_loss"] = point.training_loss;
+    entry["degrees_of_freedom"] = point.degrees_of_freedom;
+    entry["gcv"] = point.gcv;
+    entry["leave_one_out"] = point.leave_one_out ? nb::object(nb::float_(*point.leave_one_out)) : nb::none();
+    result.append(entry);
+  }
+  return result;
 }
 
 Machine fit_further(const Machine& self, nb::handle X, nb::handle Y, nb::handle weights, int threads,
@@ -196,6 +231,7 @@ nb::dict record(const Machine& self) {
                          ? nb::none()
                          : to_python(sketches::make_sketch(record.approximation, record.n_components, record.sketch));
   result["alpha"] = record.alpha;
+  result["path"] = record.path ? nb::object(to_list(*record.path)) : nb::none();
   result["fit_intercept"] = record.fit_intercept;
   result["scale_inputs"] = record.scale_inputs;
   result["fill_missing"] = record.fill_missing;
@@ -242,6 +278,15 @@ void bind_options(nb::module_& m) {
       .def_rw("non_crossing", &FitOptions::non_crossing)
       .def_rw("alpha", &FitOptions::alpha)
       .def_rw("by_evidence", &FitOptions::by_evidence)
+      .def_prop_rw(
+          "alpha_by",
+          [](const FitOptions& o) -> std::optional<std::string> {
+            if (!o.alpha_by) return std::nullopt;
+            return *o.alpha_by == AlphaScore::gcv ? "gcv" : "leave_one_out";
+          },
+          [](FitOptions& o, const std::string& score) {
+            o.alpha_by = score == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
+          })
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
       .def_rw("scale_inputs", &FitOptions::scale_inputs)
       .def_rw("fill_missing", &FitOptions::fill_missing)
@@ -260,6 +305,17 @@ void bind_options(nb::module_& m) {
 
 void bind_machine(nb::module_& m) {
   bind_options(m);
+  nb::class_<Path>(m, "Path")
+      .def_static("fit", &fit_path, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+                  nb::arg("alphas"), nb::arg("leave_one_out"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0,
+                  nb::arg("progress") = nb::none())
+      .def_prop_ro("points",
+                   [](const Path& self) {
+                     return std::visit([](const auto& path) { return to_list(path.points()); }, self.machines);
+                   })
+      .def("machine", [](const Path& self, std::size_t i) {
+        return std::visit([i](const auto& path) { return Machine{path.machine(i), {}}; }, self.machines);
+      });
   nb::class_<Machine>(m, "Machine")
       .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())

@@ -26,8 +26,8 @@ nb::dict to_dict(const Trial& trial) {
 // (trials, number of the best, message)
 nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const FitOptions& fit,
                          std::vector<double> length_scales, std::vector<double> width_factors,
-                         std::vector<double> alphas, nb::list losses, nb::handle measure, Index folds, bool contiguous,
-                         int threads, std::size_t memory_budget, nb::handle progress) {
+                         std::vector<double> alphas, nb::list losses, nb::handle measure, const std::string& by,
+                         Index folds, bool contiguous, int threads, std::size_t memory_budget, nb::handle progress) {
   TuneOptions options;
   options.fit = fit;
   options.fit.execution = make_execution(threads, memory_budget, progress);
@@ -36,6 +36,7 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
   options.alphas = std::move(alphas);
   for (nb::handle loss : losses) options.losses.push_back(nb::cast<const LossValue&>(loss).loss);
   if (!measure.is_none()) options.measure = nb::cast<const LossValue&>(measure).loss;
+  if (by != "cv") options.by = by == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
   options.folds = folds;
   options.contiguous = contiguous;
   const auto result = in_precision_of(X, [&](auto precision) -> CrossValidation {
@@ -58,7 +59,7 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
 void bind_tuning(nb::module_& m) {
   m.def("cross_validate", &cross_validate, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
         nb::arg("length_scales"), nb::arg("width_factors"), nb::arg("alphas"), nb::arg("losses"),
-        nb::arg("measure").none(), nb::arg("folds"), nb::arg("contiguous"), nb::arg("threads") = 0,
+        nb::arg("measure").none(), nb::arg("by"), nb::arg("folds"), nb::arg("contiguous"), nb::arg("threads") = 0,
         nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none());
 }
 

@@ -24,7 +24,7 @@ const MemoryUse& FitPath<T>::follow(const std::string& solver) {
 }
 
 template <Real T>
-KernelMachine<T> FitPath<T>::run() {
+void FitPath<T>::prepare() {
   plan(rows_.rows());
   {
     PhaseTimer timer(report_, "summary");
@@ -40,6 +40,12 @@ KernelMachine<T> FitPath<T>::run() {
   origin_ = options_.fit_intercept ? summary_.target_mean : Vector<double>(Vector<double>::Zero(p));
   const Term* term = kernel_->separable();
   if (term) outputs_ = output_factor(*term, p);
+}
+
+template <Real T>
+KernelMachine<T> FitPath<T>::run() {
+  prepare();
+  const Term* term = kernel_->separable();
   const bool exact = options_.approximation == "exact";
   if (!term && (sketch_ || (exact && !squared_loss()))) return fit_blocks();
   if (sketch_) return fit_sketched(term->scalar);
@@ -112,6 +118,16 @@ KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& opt
       record.report.message += fmt::format("{}the evidence was still rising after {} steps",
                                            record.report.message.empty() ? "" : "; ", found.iterations);
     }
+    return machine;
+  }
+  if (options.alpha_by) {
+    const auto path = fit_path(rows, options, options.alphas.empty() ? path_alphas() : options.alphas,
+                               *options.alpha_by == AlphaScore::leave_one_out);
+    const std::size_t best = best_point(path.points(), *options.alpha_by);
+    KernelMachine<T> machine = path.machine(best);
+    std::string& message = machine.record_.report.message;
+    const std::string end = end_of_alphas(path.points(), best);
+    message += (message.empty() || end.empty() ? "" : "; ") + end;
     return machine;
   }
   return FitPath<T>(rows, options).run();

@@ -53,6 +53,12 @@ void FitOptions::check() const {
   require(!by_evidence || (squared && !sketched && approximation == "fourier"),
           "alpha 'evidence' is for Fourier features and the squared loss; found approximation '{}' and loss '{}'",
           sketched ? sketch_name(*chosen_sketch()) : approximation, loss_name(loss));
+  if (alpha_by) {
+    const char* rule = *alpha_by == AlphaScore::gcv ? "gcv" : "leave_one_out";
+    require(squared, "alpha '{}' is for the squared loss, found loss '{}'", rule, loss_name(loss));
+    require(among({"auto", "direct"}), "alpha '{}' is for solver 'auto' or 'direct', found '{}'", rule, solver);
+    require(!by_evidence, "alpha is chosen in one way, found 'evidence' and '{}'", rule);
+  }
   require(evidence_rows >= 1, "evidence_rows must be at least 1, found {}", evidence_rows);
   if (!sketched && approximation == "fourier") frequency_count(n_components);
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);

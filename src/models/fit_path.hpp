@@ -8,9 +8,11 @@
 #include "solver_choice.hpp"
 
 #include <carmina/features/sketched_map.hpp>
+#include <carmina/models/alpha_path.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/solvers/any_loss.hpp>
 #include <carmina/solvers/iterative.hpp>
+#include <carmina/solvers/ridge_path.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +28,8 @@ class FitPath {
       : rows_(rows), options_(options), execution_(options.execution), sketch_(options.chosen_sketch()) {}
 
   KernelMachine<T> run();
+  // fit_alphas.cpp
+  MachinePath<T> run_path(const std::vector<double>& alphas, bool leave_one_out);
 
  private:
   using Map = typename KernelMachine<T>::Map;
@@ -41,10 +45,26 @@ class FitPath {
   FourierMap<T> sample_map() const;
   // fit_sketched.cpp
   KernelMachine<T> fit_sketched(const ScalarKernel& scalar);
+  // The map, with its sums where they come cheaply.
+  SketchedMap<T> sketched_map(const ScalarKernel& scalar, std::optional<Moments>& moments);
   Matrix<T> rows_at(const std::vector<Index>& numbers);
   bool keeps_mixed_rows(const sketches::Sketch& sketch) const;
   // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from in double
   SketchedMap<T> sum_mixed_rows(KernelMap<T> kernel_map, const sketches::Sketch& sketch, std::optional<Moments>& sums);
+  // fit_alphas.cpp
+  struct PathFit {
+    Map map;
+    std::vector<RidgePoint> points;
+  };
+  PathFit path_fit(const std::vector<double>& alphas, bool leave_one_out);
+  PathFit exact_path(const ScalarKernel* scalar, const RidgePathProblem& problem);
+  PathFit fourier_path(const RidgePathProblem& problem);
+  PathFit fourier_dual_path(FourierMap<T> map, const RidgePathProblem& problem);
+  PathFit sketched_path(const ScalarKernel& scalar, const RidgePathProblem& problem);
+  template <ScalarMap M>
+  std::vector<RidgePoint> path_of(const M& map, const Moments& moments, const Expansion* expansion,
+                                  const RidgePathProblem& problem);
+  void check_path_memory(Index order, double other_bytes, bool leave_one_out) const;
   // fit_blocks.cpp
   KernelMachine<T> fit_blocks();
   // fit_any_loss.cpp
@@ -57,6 +77,7 @@ class FitPath {
   LinearSolution minimise_loss_by_rows(const Matrix<T>& phi, AnyLossProblem problem);
   AnyLossProblem loss_problem();
 
+  void prepare();  // summary, transform, kernel, outputs
   bool squared_loss() const { return std::holds_alternative<Squared>(options_.loss); }
   SquaredLossProblem problem() const { return {outputs_, options_.alpha, options_.fit_intercept}; }
   IterationOptions iterations() const { return {options_.max_iter, options_.tol}; }

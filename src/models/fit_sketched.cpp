@@ -108,7 +108,7 @@ SketchedMap<T> FitPath<T>::sum_mixed_rows(KernelMap<T> kernel_map, const sketche
 }
 
 template <Real T>
-KernelMachine<T> FitPath<T>::fit_sketched(const ScalarKernel& scalar) {
+SketchedMap<T> FitPath<T>::sketched_map(const ScalarKernel& scalar, std::optional<Moments>& moments) {
   const Index n = summary_.rows;
   follow(plan_.ways.front().solver);
   const sketches::Sketch sketch = [&] {
@@ -118,12 +118,15 @@ KernelMachine<T> FitPath<T>::fit_sketched(const ScalarKernel& scalar) {
     return sample<T>(*sketch_, options_.seed, all.X, scalar, transform_, execution_);
   }();
   Matrix<T> anchors = rows_at(sketch.anchors);
+  if (keeps_mixed_rows(sketch)) return sum_mixed_rows({scalar, std::move(anchors), transform_}, sketch, moments);
+  PhaseTimer timer(report_, "whitening");
+  return SketchedMap<T>(scalar, std::move(anchors), sketch.mixing, transform_, execution_);
+}
+
+template <Real T>
+KernelMachine<T> FitPath<T>::fit_sketched(const ScalarKernel& scalar) {
   std::optional<Moments> moments;
-  const SketchedMap<T> map = [&] {
-    if (keeps_mixed_rows(sketch)) return sum_mixed_rows({scalar, anchors, transform_}, sketch, moments);
-    PhaseTimer timer(report_, "whitening");
-    return SketchedMap<T>(scalar, anchors, sketch.mixing, transform_, execution_);
-  }();
+  const SketchedMap<T> map = sketched_map(scalar, moments);
   LinearSolution solution;
   if (squared_loss()) {
     if (!moments) sum(map, moments.emplace(map.n_features(), origin_));
@@ -135,7 +138,7 @@ KernelMachine<T> FitPath<T>::fit_sketched(const ScalarKernel& scalar) {
     solution = minimise_loss(map, CoefficientSpace(outputs_, map.n_features(), rows_.dim_out()));
   }
   solution.coefficients = map.anchor_coefficients(solution.coefficients);
-  return finish(KernelMap<T>(scalar, std::move(anchors), transform_), solution);
+  return finish(map.kernel_map(), solution);
 }
 
 template class FitPath<float>;

@@ -82,8 +82,8 @@ MemoryUse fourier_cg(const FitOptions& o, const FitShape& s, bool preconditioned
   add_vectors(use, s.order, 10 * (s.separable ? s.p : 1));
   if (preconditioned) {
     add_moments(use, s, s.m + 1, 1);
-    // Eight rows a feature, while they are gathered; solve_primal_cg wants a budget of 16 m^2 for all of it.
-    use.parts.emplace_back("a sample of rows", 3 * 8 * s.m * (s.d + 1) * s.scalar_bytes + 4 * square(s.m));
+    // Up to twelve rows a feature, while they are gathered; solve_primal_cg wants a budget of 16 m^2 for all of it.
+    use.parts.emplace_back("a sample of rows", 3 * 12 * s.m * (s.d + 1) * s.scalar_bytes + 4 * square(s.m));
   }
   return use;
 }

@@ -1,11 +1,12 @@
-// models/ridge_paths.cpp -- eigenvalues, then sums and products for each alpha.
+// models/ridge_paths.cpp -- one decomposition, then sums and products for each alpha.
 #include "ridge_paths.hpp"
+
+#include "../solvers/row_sums.hpp"
 
 #include <carmina/backends/blas.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace carmina {
 namespace {
@@ -35,36 +36,19 @@ Vector<double> eigenvalues(const OutputFactor& outputs, Index p) {
   return outputs.identity() ? Vector<double>(Vector<double>::Ones(p)) : outputs.delta;
 }
 
-// sum of w phi phiᵀ, lower triangle, about the mean of phi when there is an intercept
-Matrix<double> gram(const Moments& moments, bool centred) {
-  Matrix<double> H = moments.sums.topLeftCorner(moments.features, moments.features);
-  if (centred) {
-    const Vector<double> g = moments.feature_sums().transpose();
-    H.noalias() -= g / moments.total_weight() * g.transpose();
-  }
-  return H;
-}
-
-// sum of w phi (y - origin)ᵀ likewise
-Matrix<double> cross(const Moments& moments, bool centred) {
-  Matrix<double> R = moments.cross().transpose();
-  if (centred) R.noalias() -= moments.feature_sums().transpose() * moments.target_sums() / moments.total_weight();
-  return R;
-}
-
-EigenSystem primal_spectrum(const Moments& moments, const OutputFactor& outputs, const Expansion* expansion,
-                            bool centred, const Execution& execution) {
-  Matrix<double> H = gram(moments, centred), R = cross(moments, centred);
+ShiftedPath primal_spectrum(const Moments& moments, const OutputFactor& outputs, const Expansion* expansion,
+                            bool centred, double smallest_alpha, const Execution& execution) {
+  Matrix<double> H = gram_of(moments, centred), R = row_sums_of(moments, centred).cross;
   if (expansion) {
     R = expansion->contract(R);
-    return {expansion->gram(H, execution.thread_count()), R, Vector<double>::Ones(1), execution};
+    return {expansion->gram(H, execution.thread_count()), R, Vector<double>::Ones(1), smallest_alpha, false, execution};
   }
   if (!outputs.identity()) R = R * outputs.root();
-  return {std::move(H), R, eigenvalues(outputs, moments.outputs), execution};
+  return {std::move(H), R, eigenvalues(outputs, moments.outputs), smallest_alpha, false, execution};
 }
 
 // W^(1/2) K W^(1/2) and W^(1/2) (Y - origin) V
-EigenSystem dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<double>& weights,
+ShiftedPath dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<double>& weights,
                           const Vector<double>& origin, const OutputFactor& outputs, const Execution& execution) {
   const Vector<double> roots = weights.cwiseSqrt();
   Y.rowwise() -= origin.transpose();
@@ -72,37 +56,18 @@ EigenSystem dual_spectrum(Matrix<double> K, Matrix<double> Y, const Vector<doubl
   if (!outputs.identity()) Y = Matrix<double>(Y * outputs.vectors);
   K.array().colwise() *= roots.array();
   K.array().rowwise() *= roots.transpose().array();
-  return {std::move(K), Y, eigenvalues(outputs, Y.cols()), execution};
+  return {std::move(K), Y, eigenvalues(outputs, Y.cols()), 0, true, execution};
 }
 
 }  // namespace
 
-EigenSystem::EigenSystem(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution)
-    : vectors_(std::move(H)), values_(vectors_.rows()), delta_(std::move(delta)) {
-  {
-    BlasThreads threads(threads_for(cube(vectors_.rows()), execution));
-    backend::symmetric_eigen(vectors_.rows(), vectors_.data(), vectors_.outerStride(), values_.data());
-  }
-  // Eigenvalues below the rounding of H are zero.
-  const double noise =
-      static_cast<double>(values_.size()) * std::numeric_limits<double>::epsilon() * values_.cwiseAbs().maxCoeff();
-  values_ = (values_.array() > noise).select(values_, 0.0);
-  turned_ = product(Transpose::no, vectors_, R, execution);
-}
-
-Matrix<double> EigenSystem::solve(double alpha, const Execution& execution) const {
-  Matrix<double> x = turned_;
-  for (Index j = 0; j < x.cols(); ++j) x.col(j).array() *= filter(j, alpha).array();
-  return product(Transpose::yes, vectors_, x, execution);
-}
-
 PrimalPath::PrimalPath(const Moments& training, const OutputFactor& outputs, const Expansion* expansion,
-                       bool fit_intercept, const Execution& execution)
+                       bool fit_intercept, double smallest_alpha, const Execution& execution)
     : training_(training),
       expansion_(expansion),
       fit_intercept_(fit_intercept),
       execution_(execution),
-      spectrum_(primal_spectrum(training, outputs, expansion, fit_intercept, execution)) {
+      spectrum_(primal_spectrum(training, outputs, expansion, fit_intercept, smallest_alpha, execution)) {
   if (!expansion && !outputs.identity()) root_ = outputs.root();
 }
 
@@ -153,14 +118,14 @@ Matrix<double> DualPath::predictions(double alpha) const {
   Matrix<double> x = spectrum_.turned();
   Vector<double> b = Vector<double>::Zero(x.cols());
   for (Index j = 0; j < x.cols(); ++j) {
-    const Vector<double> filter = spectrum_.filter(j, alpha);
+    const Vector<double> filter = spectrum_.filter(spectrum_.delta()[j], alpha);
     x.col(j).array() *= filter.array();
     if (fit_intercept_) {
       const Vector<double> ones = filter.cwiseProduct(turned_weights_);
       b[j] = turned_weights_.dot(x.col(j)) / turned_weights_.dot(ones);
       x.col(j) -= b[j] * ones;
     }
-    x.col(j) *= spectrum_.delta(j);
+    x.col(j) *= spectrum_.delta()[j];
   }
   Matrix<double> f = turned_cross_ * x;
   f.rowwise() += b.transpose();

@@ -1,37 +1,22 @@
-// models/ridge_paths.hpp -- squared-loss machines for every alpha from one eigendecomposition.
+// models/ridge_paths.hpp -- what a cross-validation asks of squared-loss machines for every alpha: losses on other
+// rows.
 //
-// In the eigenbasis of A the outputs are (delta_j H + alpha I) x_j = r_j with the same H (solvers/shifted_systems.hpp).
-// H = U diag(g) Uᵀ once; then x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j for each alpha.
+// In the eigenbasis of A the outputs are (delta_j H + alpha I) x_j = r_j with the same H: one decomposition of it
+// serves all alphas (solvers/shifted_path.hpp).
 #pragma once
 #include <carmina/features/expansion.hpp>
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/solvers/moments.hpp>
+#include <carmina/solvers/shifted_path.hpp>
 
 namespace carmina {
-
-class EigenSystem {
- public:
-  // H (m, m) by its lower triangle; R (m, q), a delta for each column.
-  EigenSystem(Matrix<double> H, const Matrix<double>& R, Vector<double> delta, const Execution& execution);
-
-  const Matrix<double>& vectors() const { return vectors_; }  // row i: the i-th eigenvector
-  const Matrix<double>& turned() const { return turned_; }    // Uᵀ R
-  double delta(Index j) const { return delta_[j]; }
-  Vector<double> filter(Index j, double alpha) const { return (delta_[j] * values_.array() + alpha).inverse(); }
-  // x_j for all columns.
-  Matrix<double> solve(double alpha, const Execution& execution) const;
-
- private:
-  Matrix<double> vectors_, turned_;
-  Vector<double> values_, delta_;
-};
 
 // In the coefficients of the features, from sums over the rows alone (SPEC 1d). With an expansion the outputs do not
 // come apart and `outputs` is not looked at.
 class PrimalPath {
  public:
   PrimalPath(const Moments& training, const OutputFactor& outputs, const Expansion* expansion, bool fit_intercept,
-             const Execution& execution);
+             double smallest_alpha, const Execution& execution);
 
   // Mean of |f + b - y|^2 / 2 over other rows, from their sums: exact but for rounding relative to the mean of |y|^2.
   double mean_loss(double alpha, const Moments& rows) const;
@@ -44,7 +29,7 @@ class PrimalPath {
   const Expansion* expansion_;
   bool fit_intercept_;
   Execution execution_;
-  EigenSystem spectrum_;
+  ShiftedPath spectrum_;
 };
 
 // In the coefficients of the rows (SPEC 2b).
@@ -60,7 +45,7 @@ class DualPath {
   const OutputFactor& outputs_;
   bool fit_intercept_;
   Vector<double> origin_;  // (p)
-  EigenSystem spectrum_;
+  ShiftedPath spectrum_;
   Vector<double> turned_weights_;  // Uᵀ w^(1/2)
   Matrix<double> turned_cross_;    // cross W^(1/2) U (rows to predict, training rows)
 };

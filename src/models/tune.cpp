@@ -1,6 +1,7 @@
 // models/tune.cpp -- the grid of a cross-validation, its trials one after the other, and the best of them.
 #include <carmina/core/error.hpp>
 #include <carmina/losses/row_functions.hpp>
+#include <carmina/models/alpha_path.hpp>
 #include <carmina/models/tune.hpp>
 
 #include "preparation.hpp"
@@ -159,6 +160,25 @@ class Trials {
   Index done_ = 0, total_;
 };
 
+// The score of every alpha for every width, from all rows.
+template <Real T>
+std::vector<Trial> score_paths(RowSource<T>& rows, const TuneOptions& options, const std::vector<Kernel>& kernels,
+                               const std::vector<double>& alphas) {
+  std::vector<Trial> trials;
+  FitOptions fit = options.fit;
+  fit.execution.progress = {};  // one bar for all paths
+  for (const Kernel& kernel : kernels) {
+    fit.kernel = kernel;
+    const auto path = fit_path(rows, fit, alphas, *options.by == AlphaScore::leave_one_out);
+    for (const PathPoint& point : path.points()) {
+      trials.push_back({kernel, fit.loss, point.alpha, {}, score_of(point, *options.by), 0.0});
+    }
+    options.fit.execution.checkpoint(
+        {"tuning", static_cast<Index>(trials.size()), static_cast<Index>(kernels.size() * alphas.size())});
+  }
+  return trials;
+}
+
 // A best value at the end of its list may not be the best there is.
 std::string end_of_grid(const Trial& best, const std::vector<double>& alphas, const std::vector<Kernel>& kernels) {
   std::string message;
@@ -189,18 +209,22 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   const InputTransform transform = input_transform(summary, fit, fit.differential());
   const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
   kernels[0].check_dimensions(source.dim_in(), source.dim_out());
-  require(options.folds >= 2 && options.folds <= summary.rows,
-          "tune: the number of folds must be from 2 to the {} rows, found {}", summary.rows, options.folds);
-  TuneRows rows = read_rows(source, summary, transform, fit.loss, at_once);
-  rows.folds =
-      k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
-
-  const std::vector<double> alphas = options.alphas.empty() ? default_alphas(fit.loss) : options.alphas;
-  const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
+  std::vector<double> alphas = options.alphas;
+  if (alphas.empty()) alphas = options.by ? path_alphas() : default_alphas(fit.loss);
   CrossValidation result;
-  Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds);
-  for (const Kernel& kernel : kernels) {
-    for (const Loss& loss : losses) trials.add(kernel, loss, alphas, result.trials);
+  if (options.by) {
+    result.trials = score_paths(source, options, kernels, alphas);
+  } else {
+    require(options.folds >= 2 && options.folds <= summary.rows,
+            "tune: the number of folds must be from 2 to the {} rows, found {}", summary.rows, options.folds);
+    TuneRows rows = read_rows(source, summary, transform, fit.loss, at_once);
+    rows.folds =
+        k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
+    const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
+    Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds);
+    for (const Kernel& kernel : kernels) {
+      for (const Loss& loss : losses) trials.add(kernel, loss, alphas, result.trials);
+    }
   }
   const auto better = [](const Trial& a, const Trial& b) { return a.mean < b.mean || std::isnan(b.mean); };
   for (std::size_t i = 1; i < result.trials.size(); ++i) {
@@ -233,7 +257,9 @@ std::vector<double> default_alphas(const Loss& loss) {
 }
 
 template <Real T>
-CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& options) {
+CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {
+  TuneOptions options = given;
+  options.fit.alpha_by.reset();  // trials have an alpha each
   check_list("alphas", options.alphas);
   check_list("length_scales", options.length_scales);
   check_list("width_factors", options.width_factors);
@@ -246,6 +272,9 @@ CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& options) {
     each.check();
     require(levels_of(loss) == levels, "tune: losses must have as many levels as each other");
   }
+  require(
+      !options.by || (std::holds_alternative<Squared>(options.fit.loss) && options.losses.empty() && !options.measure),
+      "tune: rows left out one by one, and gcv, are for the squared loss alone; other losses take folds");
   require(rows.dim_out() > 0, "fit: Y has no columns");
   if (rows.dim_out() == 1 && levels > 1) {
     RepeatedTargets<T> repeated(rows, levels);

@@ -19,7 +19,7 @@ struct TuneRows {
 // Called after each fold.
 using FoldDone = std::function<void()>;
 
-// Mean squared losses (alphas, folds) by one eigendecomposition for each fold; empty when the kernel, the approximation
+// Mean squared losses (alphas, folds) by one decomposition for each fold; empty when the kernel, the approximation
 // or the memory does not allow it. `fit` gives approximation, seed, intercept, resources.
 Matrix<double> squared_loss_paths(const TuneRows& rows, const Kernel& kernel, const FitOptions& fit,
                                   const std::vector<double>& alphas, const FoldDone& done);

@@ -1,4 +1,4 @@
-// models/tune_squared.cpp -- cross-validation of squared-loss machines: one eigendecomposition a fold, then every alpha
+// models/tune_squared.cpp -- cross-validation of squared-loss machines: one decomposition a fold, then every alpha
 // for the price of a product.
 #include "ridge_paths.hpp"
 #include "row_matrices.hpp"
@@ -7,6 +7,8 @@
 
 #include <carmina/features/sample_map.hpp>
 #include <carmina/features/sketched_map.hpp>
+
+#include <algorithm>
 
 namespace carmina {
 namespace {
@@ -86,12 +88,13 @@ class SquaredLossPaths {
       folds.push_back(fold_moments(map, fold.test, origin));
       all.sums += folds.back().sums;
     }
+    const double smallest = *std::min_element(alphas_.begin(), alphas_.end());
     Matrix<double> losses(alphas(), rows_.fold_count());
     for (Index k = 0; k < losses.cols(); ++k) {
       const Moments& held_out = folds[static_cast<std::size_t>(k)];
       Moments others(map.n_features(), origin);
       others.sums = all.sums - held_out.sums;
-      const PrimalPath path(others, outputs_, expansion, fit_.fit_intercept, execution());
+      const PrimalPath path(others, outputs_, expansion, fit_.fit_intercept, smallest, execution());
       for (Index i = 0; i < alphas(); ++i)
         losses(i, k) = path.mean_loss(alphas_[static_cast<std::size_t>(i)], held_out);
       done_();

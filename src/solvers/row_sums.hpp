@@ -15,6 +15,24 @@ struct RowSums {
   void centre() { cross.noalias() -= feature_sums * target_sums.transpose() / weight; }
 };
 
+// sum of w phi phiᵀ, lower triangle, about the mean of phi when asked
+inline Matrix<double> gram_of(const Moments& moments, bool centred) {
+  Matrix<double> H = moments.sums.topLeftCorner(moments.features, moments.features);
+  if (centred) {
+    const Vector<double> g = moments.feature_sums().transpose();
+    H.noalias() -= g / moments.total_weight() * g.transpose();
+  }
+  return H;
+}
+
+// The other sums, likewise.
+inline RowSums row_sums_of(const Moments& moments, bool centred) {
+  RowSums sums{moments.cross().transpose(), moments.feature_sums().transpose(), moments.target_sums().transpose(),
+               moments.total_weight()};
+  if (centred) sums.centre();
+  return sums;
+}
+
 // In one pass over the rows.
 template <ScalarMap M>
 RowSums stream_sums(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once, const Vector<double>& origin,

@@ -23,10 +23,8 @@ Matrix<double> expanded(const Matrix<double>& theta, const OutputFactor& outputs
 
 // From the moments, whose Gram matrix is centred too when there is an intercept.
 RowSums sums_of(Moments& moments, bool fit_intercept) {
-  RowSums sums{moments.cross().transpose(), moments.feature_sums().transpose(), moments.target_sums().transpose(),
-               moments.total_weight()};
+  RowSums sums = row_sums_of(moments, fit_intercept);
   if (fit_intercept) {
-    sums.centre();
     const Vector<double>& g = sums.feature_sums;
     for (Index i = 0; i < moments.features; ++i) {
       moments.sums.row(i).head(i + 1) -= g[i] / sums.weight * g.head(i + 1).transpose();

@@ -128,6 +128,24 @@ TEST_F(TuneProgram, LearnsByEvidence) {
   EXPECT_THAT(json, HasSubstr("\"by\": \"evidence\""));
 }
 
+TEST_F(TuneProgram, ScoresRowsLeftOutOneByOne) {
+  options_.by = AlphaScore::leave_one_out;
+  const std::string said =
+      tuned(words({"--alphas", "0.001,0.1,10", "--length-scales", "0.5,2,40", "--by", "leave-one-out"}));
+  const auto result = expected();
+  expect_model(result);
+  const Trial& best = result.validation.trials[result.validation.best];
+  EXPECT_THAT(said, HasSubstr("; 9 trials by leave-one-out, "));
+  EXPECT_THAT(said,
+              HasSubstr(fmt::format("\n{:>14} {:>12} {:>14}\n{:>14.6g} {:>12.6g} {:>14.6g}\n", "length scale", "alpha",
+                                    "left-out loss", length_scale_values(best.kernel.terms()[0].scalar)[0], best.alpha,
+                                    best.mean)));
+  const Json about = Json::parse(tuned(words({"--by", "gcv", "--json"})));
+  EXPECT_EQ(about["by"], "gcv");
+  EXPECT_EQ(about["trials"].size(), 100);
+  EXPECT_FALSE(about.contains("folds"));
+}
+
 TEST_F(TuneProgram, RefusesInOneLineAndWritesNothing) {
   const auto says = [&](const Words& more, int status = 1) {
     const std::string line = run_badly(words(more), status);
@@ -137,6 +155,7 @@ TEST_F(TuneProgram, RefusesInOneLineAndWritesNothing) {
   EXPECT_THAT(says({"--by", "evidence", "--alphas", "1"}), HasSubstr("lists of values to try are for --by cv"));
   EXPECT_THAT(says({"--by", "evidence", "--approximation", "exact"}),
               HasSubstr("alpha 'evidence' is for Fourier features"));
+  EXPECT_THAT(says({"--by", "gcv", "--loss", "huber"}), HasSubstr("are for the squared loss alone"));
   EXPECT_THAT(says({"--by", "luck"}), HasSubstr("--by: 'luck' is not known here"));
   EXPECT_THAT(says({"--alphas", "1,-2"}), HasSubstr("alphas must be positive and finite, found -2"));
   EXPECT_THAT(says({"--folds", "1"}), HasSubstr("the number of folds must be from 2 to the 150 rows, found 1"));

@@ -1,6 +1,7 @@
 // tests/models/tune_grid_test.cpp -- what `tune` tries, how it reports and stops, and what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <carmina/data/splits.hpp>
 
 #include "tune_data.hpp"
 
@@ -29,6 +30,38 @@ TEST(TuneGrid, TriesTheWholeGridAndSaysWhereItEnds) {
   EXPECT_EQ(tune<double>(data.X, data.Y, options).validation.message, "the best alpha, 10, is the smallest tried");
   options.alphas = {10};
   EXPECT_EQ(tune<double>(data.X, data.Y, options).validation.message, "");
+}
+
+// Rows left out one by one are folds of one row each.
+TEST(TuneGrid, LeaveOneOutIsAFoldForEachRow) {
+  const Data data(40, 2);
+  for (const char* approximation : {"fourier", "exact"}) {
+    for (const double* w : {static_cast<const double*>(nullptr), data.w.data()}) {
+      TuneOptions options = small_options(approximation);
+      options.fit.scale_inputs = true;
+      options.folds = 40;
+      const auto folds = tune<double>(data.X, data.Y, options, w).validation;
+      options.by = AlphaScore::leave_one_out;
+      const auto result = tune<double>(data.X, data.Y, options, w);
+      const auto& trials = result.validation.trials;
+      ASSERT_EQ(trials.size(), folds.trials.size());
+      for (std::size_t i = 0; i < trials.size(); ++i) {
+        double sum = 0, weight = 0;  // folds count by their weight here
+        const auto cut = k_fold(40, 40, options.fit.seed);
+        for (std::size_t k = 0; k < 40; ++k) {
+          const double own = w ? w[cut[k].test[0]] : 1.0;
+          sum += own * folds.trials[i].fold_losses[k];
+          weight += own;
+        }
+        EXPECT_NEAR(trials[i].mean, sum / weight, 1e-7 * sum / weight) << approximation;
+        EXPECT_EQ(trials[i].alpha, folds.trials[i].alpha);
+        EXPECT_EQ(trials[i].kernel, folds.trials[i].kernel);
+        EXPECT_TRUE(trials[i].fold_losses.empty());
+        EXPECT_LE(trials[result.validation.best].mean, trials[i].mean);
+      }
+      EXPECT_EQ(result.machine.record().alpha, trials[result.validation.best].alpha);
+    }
+  }
 }
 
 TEST(TuneGrid, ResultsDoNotDependOnThreads) {
@@ -83,6 +116,11 @@ TEST(TuneGrid, RefusesWhatCannotBeTried) {
             }),
             "tune: the polynomial kernel has no length scale");
   EXPECT_EQ(says([](auto& o) { o.fit.kernel_name = "polynomial"; }), "nothing");
+  EXPECT_EQ(says([](auto& o) {
+              o.by = AlphaScore::gcv;
+              o.fit.loss = Huber(1);
+            }),
+            "tune: rows left out one by one, and gcv, are for the squared loss alone; other losses take folds");
   EXPECT_EQ(says([](auto& o) { o.folds = 20; }), "nothing");  // each row alone
   EXPECT_THAT(says([](auto& o) { o.fit.loss = Hinge(); }), HasSubstr("tune: row 1: "));
 }

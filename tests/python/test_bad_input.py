@@ -23,7 +23,7 @@ def with_value(array, value):
         ({"n_components": "many"}, "n_components must be an integer, found 'many'"),
         ({"alpha": -1.0}, "alpha must be finite and not negative, found -1"),
         ({"alpha": np.inf}, "alpha must be finite"),
-        ({"alpha": "luck"}, "alpha must be 'evidence', found 'luck'"),
+        ({"alpha": "luck"}, "alpha must be 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"),
         ({"gamma": -2.0}, "gamma must be 'median' or positive"),
         ({"gamma": "scale"}, "gamma must be 'median', found 'scale'"),
         ({"kernel": "laplace"}, "no kernel named 'laplace'; known: gaussian"),

@@ -207,7 +207,9 @@ def test_evidence_chooses_widths_and_noise_of_ordinary_kernels():
     assert plain.log_marginal_likelihood_ is None
     error = [np.mean((m.predict(data.X) - data.clean) ** 2) for m in (model, plain)]
     assert error[0] < 0.5 * error[1]
-    with pytest.raises(ValueError, match="alpha must be 'evidence', found 'luck'"):
+    with pytest.raises(
+        ValueError, match="alpha must be 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"
+    ):
         KernelRegressor(alpha="luck").fit(data.X, data.Y)
     with pytest.raises(ValueError, match="Fourier features"):
         KernelRegressor(alpha="evidence", approximation="exact").fit(data.X, data.Y)

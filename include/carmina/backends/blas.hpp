@@ -40,4 +40,15 @@ void cholesky_inverse(Index n, double* L, Index lda);
 // j-th eigenvector.
 void symmetric_eigen(Index n, double* A, Index lda, double* values);
 
+// Symmetric A (n, n) by its lower triangle: A = Q T Qᵀ with T tridiagonal, about a third of the work of
+// symmetric_eigen. The lower triangle and `scales` (n) then stand for Q; the strict upper triangle is left alone.
+void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales);
+
+// X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().
+void turn_by_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
+                        double* X, Index ldx);
+
+// Eigenvalues of a tridiagonal matrix, ascending, in the place of its diagonal; the rest is spoilt.
+void tridiagonal_eigenvalues(Index n, double* diagonal, double* off_diagonal);
+
 }  // namespace carmina::backend

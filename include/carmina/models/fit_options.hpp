@@ -15,6 +15,10 @@ namespace carmina {
 // How outputs are coupled when the kernel is given by name.
 enum class OutputCoupling { none, identity, covariance, matrix, curl_free, divergence_free };
 
+// What alphas are compared by: generalised cross-validation, or the exact error of rows left out one by one
+// (models/alpha_path.hpp).
+enum class AlphaScore { gcv, leave_one_out };
+
 struct FitOptions {
   // The kernel: a value, or a name with a width; no width means the median distance between rows. A kernel that has
   // none takes none; Polynomial's gamma, when not given, is then 1 / number of inputs.
@@ -38,6 +42,9 @@ struct FitOptions {
   // more.
   bool by_evidence = false;
   Index evidence_rows = 20000;
+  // Squared loss: alpha is the best of these by a score of their path, in the place of the one above.
+  std::optional<AlphaScore> alpha_by;
+  std::vector<double> alphas;  // none: path_alphas()
   bool fit_intercept = true;
   bool scale_inputs = false;  // zero mean, unit variance per column
   bool fill_missing = false;  // missing inputs take the training mean

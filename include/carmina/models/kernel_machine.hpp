@@ -15,6 +15,17 @@
 
 namespace carmina {
 
+// One alpha of a path: how well it does on the training rows, and what that says of others (models/alpha_path.hpp).
+struct PathPoint {
+  double alpha;
+  double training_loss;       // mean over the rows of |f + b - y|^2 / 2
+  double degrees_of_freedom;  // trace of the map from targets to fits, all outputs, intercepts included
+  // training_loss / (1 - degrees_of_freedom / (p W))^2, W the sum of the weights: a weight of 2 counts as two rows.
+  // Infinite when there are as many degrees of freedom as targets.
+  double gcv;
+  std::optional<double> leave_one_out;  // mean of |e|^2 / 2, when asked for (solvers/ridge_path.hpp says what e is)
+};
+
 // What the fit was asked and what it saw; kept in the file.
 struct FitRecord {
   std::string approximation;  // "fourier", "exact" or a sketch's name
@@ -25,6 +36,7 @@ struct FitRecord {
   bool non_crossing = false;     // predictions are put in ascending order
   Sampling sampling = Sampling::iid;
   double alpha = 0;
+  std::shared_ptr<const std::vector<PathPoint>> path;  // what alpha was chosen from; not in the file
   std::optional<double> evidence;  // log density of the targets, where kernel and alpha were learnt by it
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;
   std::uint64_t seed = 0;

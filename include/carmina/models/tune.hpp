@@ -1,4 +1,4 @@
-// models/tune.hpp -- kernel width, alpha and loss parameters chosen by cross-validation.
+// models/tune.hpp -- kernel width, alpha and loss parameters chosen by cross-validation or by a score of all rows.
 #pragma once
 #include <carmina/models/kernel_machine.hpp>
 #include <optional>
@@ -15,12 +15,16 @@ struct TuneOptions {
   // they are.
   std::vector<double> length_scales;
   std::vector<double> width_factors = {0.25, 0.5, 1, 2, 4};
-  std::vector<double> alphas;  // none: default_alphas(fit.loss)
+  std::vector<double> alphas;  // none: default_alphas(fit.loss), or path_alphas() with `by`
   std::vector<Loss> losses;    // none: fit.loss alone
 
   // What trials are compared by: its mean over the rows left out. None: fit.loss. It is one for all trials, since a
   // smaller kappa or a larger epsilon makes a loss smaller without making predictions better.
   std::optional<Loss> measure;
+
+  // In the place of folds: the error of rows left out one by one, or generalised cross-validation, of the squared loss.
+  // Each width costs one path over all rows (models/alpha_path.hpp), which are streamed in their own precision.
+  std::optional<AlphaScore> by;
 
   Index folds = 5;
   bool contiguous = false;  // folds of consecutive rows, as suits a time series; else by fit.seed
@@ -33,8 +37,9 @@ struct Trial {
   Kernel kernel;
   Loss loss;
   double alpha;
-  std::vector<double> fold_losses;  // mean over the rows of each fold, by a machine fitted to the others
-  double mean, deviation;           // over the folds; deviation is their root mean squared distance from the mean
+  std::vector<double>
+      fold_losses;         // mean over the rows of each fold, by a machine fitted to the others; none with `by`
+  double mean, deviation;  // over the folds, deviation the root mean squared distance from the mean; or the score and 0
 };
 
 struct CrossValidation {
@@ -47,9 +52,9 @@ struct CrossValidation {
 // Fits every combination to all folds but one and compares predictions for that one with its targets.
 //
 // Means, scales and the kernel's own width are those of all rows. With the squared loss a whole path of alphas costs
-// one eigendecomposition for each fold and width, and all folds share one Fourier or sketched map (a sketch's anchors
-// come from all rows); other losses, and exact kernels whose outputs do not come apart, are fitted one by one. Trials
-// are computed in double. Rows are held in memory; those of weight 0 are left out.
+// one decomposition of a matrix for each fold and width, and all folds share one Fourier or sketched map (a sketch's
+// anchors come from all rows); other losses, and exact kernels whose outputs do not come apart, are fitted one by one.
+// Trials are computed in double. Rows are held in memory; those of weight 0 are left out.
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& options);
 

@@ -12,6 +12,10 @@ void spotrf_(const char*, const int*, float*, const int*, int*);
 void dpotri_(const char*, const int*, double*, const int*, int*);
 void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*,
              int*);
+void dsytrd_(const char*, const int*, double*, const int*, double*, double*, double*, double*, const int*, int*);
+void dormtr_(const char*, const char*, const char*, const int*, const int*, const double*, const int*, const double*,
+             double*, const int*, double*, const int*, int*);
+void dsterf_(const int*, double*, double*, int*);
 }
 
 namespace carmina::backend {
@@ -108,6 +112,37 @@ void symmetric_eigen(Index n, double* A, Index lda, double* values) {
   const int work_count = static_cast<int>(work.size());
   dsyevd_("V", "U", &order, A, &stride, values, work.data(), &work_count, iwork.data(), &iwork_size, &info);
   require(info == 0, "the eigenvalues of a symmetric {} x {} matrix did not converge; does it hold NaN?", n, n);
+}
+
+void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales) {
+  const int order = to_int(n), stride = to_int(lda), query = -1;
+  int info = 0;
+  double work_size = 0;
+  dsytrd_("U", &order, A, &stride, diagonal, off_diagonal, scales, &work_size, &query, &info);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  const int work_count = static_cast<int>(work.size());
+  dsytrd_("U", &order, A, &stride, diagonal, off_diagonal, scales, work.data(), &work_count, &info);
+}
+
+// Row-major X is LAPACK's Xᵀ: QᵀX is Xᵀ Q, and Q X is XᵀQᵀ.
+void turn_by_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
+                        double* X, Index ldx) {
+  if (n == 0 || m == 0) return;
+  const char* side = transpose == Transpose::yes ? "N" : "T";
+  const int order = to_int(n), columns = to_int(m), stride = to_int(lda), x_stride = to_int(ldx), query = -1;
+  int info = 0;
+  double work_size = 0;
+  dormtr_("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, &work_size, &query, &info);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  const int work_count = static_cast<int>(work.size());
+  dormtr_("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
+}
+
+void tridiagonal_eigenvalues(Index n, double* diagonal, double* off_diagonal) {
+  const int order = to_int(n);
+  int info = 0;
+  dsterf_(&order, diagonal, off_diagonal, &info);
+  require(info == 0, "the eigenvalues of a tridiagonal matrix of order {} did not converge; does it hold NaN?", n);
 }
 
 }  // namespace carmina::backend
