@@ -174,7 +174,7 @@ class KernelMachineEstimator(BaseEstimator):
             None: 20 half powers of ten from 1e-6.
         leave_one_out : bool, default=False
             Also the exact error for rows that are left out one by one: eigenvectors and a second pass over
-            the rows, the time of two or three fits. A row is left out with its whole weight.
+            the rows, the time of three to four fits. A row is left out with its whole weight.
 
         Examples
         --------

@@ -32,7 +32,7 @@ class MachinePath {
 
 // Everything but alpha is as `options` say: solver 'auto' or 'direct', since all of it comes from one matrix in memory.
 // Without leave_one_out the whole path costs little more than one direct fit; with it, eigenvectors and a second pass
-// over the rows: two or three fits.
+// over the rows: three to four fits.
 template <Real T>
 MachinePath<T> fit_path(RowSource<T>& rows, const FitOptions& options, const std::vector<double>& alphas,
                         bool leave_one_out = false);
