@@ -164,7 +164,8 @@ class KernelMachineEstimator(BaseEstimator):
         """Fits for many alphas by one pass over the rows, for little more than the time of one.
 
         For the squared loss; the estimator's own `alpha` is not used, and it is not fitted. `solver` must be
-        "auto" or "direct". Width, scaling, features and a sketch's anchors are those of all rows.
+        "auto" or "direct". Width, scaling, features and a sketch's anchors are those of all rows. Errors of
+        exact machines in float32 do not see the rounding of kernel values: below 1e-5 or so take float64.
 
         Parameters
         ----------
