@@ -167,7 +167,8 @@ class KernelMachineEstimator(BaseEstimator):
         """Fits for many alphas by one pass over the rows, for little more than the time of one.
 
         For the squared loss; the estimator's own `alpha` is not used, and it is not fitted. `solver` must be
-        "auto" or "direct". Width, scaling, features and a sketch's anchors are those of all rows.
+        "auto" or "direct". Width, scaling, features and a sketch's anchors are those of all rows. Errors of
+        exact machines in float32 do not see the rounding of kernel values: below 1e-5 or so take float64.
 
         Parameters
         ----------
@@ -177,7 +178,7 @@ class KernelMachineEstimator(BaseEstimator):
             None: 20 half powers of ten from 1e-6.
         leave_one_out : bool, default=False
             Also the exact error for rows that are left out one by one: eigenvectors and a second pass over
-            the rows, the time of two or three fits. A row is left out with its whole weight.
+            the rows, the time of three to four fits. A row is left out with its whole weight.
 
         Examples
         --------

@@ -52,7 +52,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         fits all of them jointly: predictions then have a column for each level.
     alpha : float, "leave_one_out", "gcv" or "evidence", default=1.0
         Strength of the penalty. "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the
-        exact error for rows left out one by one (two or three times the time of a fit), or by generalised
+        exact error for rows left out one by one (three to four times the time of a fit), or by generalised
         cross-validation (little more than one fit); `alpha_` holds it, `path_` what it was chosen from.
         "evidence": it, the widths and the size of the kernel are learnt by the
         evidence of the Fourier features, from the kernel given; `alpha_`, `kernel_` and

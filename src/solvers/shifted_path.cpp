@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace carmina {
 namespace {
@@ -57,7 +58,12 @@ bool ShiftedPath::tridiagonalise(double smallest_alpha) {
   factor_.triangularView<Eigen::StrictlyUpper>() = factor_.transpose();
   const Vector<double> own_diagonal = factor_.diagonal();
   diagonal_.resize(m), off_diagonal_ = Vector<double>::Zero(m), scales_.resize(m);
+  // Half of it is m products with a vector: on a busy machine threads that meet after each lose more than they gain.
+  constexpr Index smallest_parallel_order = 3000;
+  std::optional<BlasThreads> alone;
+  if (m < smallest_parallel_order) alone.emplace(1);
   backend::tridiagonalise(m, factor_.data(), m, diagonal_.data(), off_diagonal_.data(), scales_.data());
+  alone.reset();
   values_ = diagonal_;
   Vector<double> spoilt = off_diagonal_;
   backend::tridiagonal_eigenvalues(m, values_.data(), spoilt.data());

@@ -32,7 +32,8 @@ class MachinePath {
 
 // Everything but alpha is as `options` say: solver 'auto' or 'direct', since all of it comes from one matrix in memory.
 // Without leave_one_out the whole path costs little more than one direct fit; with it, eigenvectors and a second pass
-// over the rows: two or three fits.
+// over the rows: three to four fits. In the dual (exact machines, fewer rows than features) scores do not see the
+// rounding of kernel values in float, which spoils predictions of an alpha below it: 1e-5 or so.
 template <Real T>
 MachinePath<T> fit_path(RowSource<T>& rows, const FitOptions& options, const std::vector<double>& alphas,
                         bool leave_one_out = false);
