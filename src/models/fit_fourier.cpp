@@ -38,8 +38,7 @@ KernelMachine<T> FitPath<T>::fit_fourier() {
   LinearSolution solution;
   const bool dual = n < m;
   const bool preconditioned = plan_.find("cg") && plan_.find("cg")->preconditioned;
-  const PredictedTimes times =
-      dual || !preconditioned ? PredictedTimes{} : choice().predicted(map, auto_tolerance<T>);
+  const PredictedTimes times = dual || !preconditioned ? PredictedTimes{} : choice().predicted(map, auto_tolerance<T>);
   if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, times.cg_is_faster(), times)) {
     PhaseTimer timer(report_, "cg");
     const Execution within = within_plan(execution_, follow("cg"), m);

@@ -74,8 +74,8 @@ PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out
   times.direct = n * m * m / (0.85 * products) + m * m * m / 3 / (0.7 * factors);
   const double reduced = reduced_gram_rate(execution), pass = pass_rate(map, dim_out, execution);
   const double factor = m * m * m / 3 / (0.6 * gram_rate<float>(execution));
-  for (const double c : {1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
-    if (4 * c * m > n) break;  // the sample would be no small part of the rows
+  for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
+    if (2 * c * m > n) break;  // the sample would be most of the rows
     const double seconds = c * m * m * m / reduced + factor + passes(c, tol) * n * pass;
     if (times.sample_rows > 0 && seconds >= times.cg) continue;
     times.cg = seconds;
