@@ -55,7 +55,7 @@ def fit_file(args: argparse.Namespace, setting: dict, folder: Path) -> dict:
 
 
 def fit_in_memory(args: argparse.Namespace, setting: dict) -> dict:
-    """As many rows as the file has, where they and what makes them take at most half of the machine's memory."""
+    """As many rows as the file has, where they and their making take at most half of the machine's memory."""
     machine_rows = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (2 * 4 * ROW_BYTES)
     spec = {
         "contender": "Carmina, Fourier",
@@ -101,14 +101,20 @@ def main() -> None:
         name = f"file of {size}, `--memory {setting['memory']}`"
         lines += [
             table_row(name, setting, rows, **file_fit, ratio=file_row / in_row),
-            table_row("in memory", setting, in_memory["n"], in_memory["fit_seconds"], in_memory["peak_bytes"], 1),
+            table_row(
+                "in memory", setting, in_memory["n"], in_memory["fit_seconds"], in_memory["peak_bytes"], 1
+            ),
         ]
         results.append(setting | {"file_bytes": rows * ROW_BYTES, "file": file_fit, "in_memory": in_memory})
     header = ["", "features", "rows", "seconds", "rows per second", "time per row", "peak memory"]
-    harness.write(args.out, "out_of_core", {"machine": machine, "settings": results}, harness.markdown(header, lines))
+    harness.write(
+        args.out, "out_of_core", {"machine": machine, "settings": results}, harness.markdown(header, lines)
+    )
 
 
-def table_row(name: str, setting: dict, rows: int, seconds: float, peak_bytes: int, ratio: float) -> list[str]:
+def table_row(
+    name: str, setting: dict, rows: int, seconds: float, peak_bytes: int, ratio: float
+) -> list[str]:
     figures = [f"{rows:,}", f"{seconds:.1f}", f"{rows / seconds:,.0f}", f"{ratio:.2f}"]
     return [name, str(setting["components"]), *figures, harness.gigabytes(peak_bytes)]
 

@@ -17,20 +17,6 @@ void drop(RowBuffer<T>& buffer, Index count) {
   buffer.first_row += count;
 }
 
-template <Real T>
-void append(RowBuffer<T>& to, const RowBuffer<T>& from) {
-  const Index rows = to.rows + from.rows;
-  if (rows > to.X.rows()) {
-    to.X.conservativeResize(rows, to.X.cols());
-    to.Y.conservativeResize(rows, to.Y.cols());
-  }
-  to.X.middleRows(to.rows, from.rows) = from.X.topRows(from.rows);
-  to.Y.middleRows(to.rows, from.rows) = from.Y.topRows(from.rows);
-  to.positions.resize(static_cast<std::size_t>(to.rows));
-  to.positions.insert(to.positions.end(), from.positions.begin(), from.positions.begin() + from.rows);
-  to.rows = rows;
-}
-
 }  // namespace
 
 template <Real T>
@@ -61,25 +47,20 @@ template <Real T>
 void ReadAhead<T>::rewind() {
   stop();
   source_.rewind();
-  front_.rows = front_.first_row = given_ = used_ = 0;
+  front_.rows = front_.first_row = used_ = 0;
   lost_ = false;
 }
 
-// What the thread has read, behind what is left in front. Where it failed, the rows before the one at fault may be all
-// that is wanted now.
+// What the thread has read, when nothing is left in front: it is started only then. Where it failed, the rows before
+// the one at fault may be all that is wanted now.
 template <Real T>
 void ReadAhead<T>::join(Index wanted) {
   try {
     ahead_.get();
+    std::swap(front_, back_);
   } catch (...) {
     lost_ = true;
-    if (front_.rows + ahead_rows_ == wanted) throw;
-    return;
-  }
-  if (front_.rows == 0) {
-    std::swap(front_, back_);
-  } else {
-    append(front_, back_);
+    if (ahead_rows_ == wanted) throw;
   }
 }
 
@@ -105,14 +86,12 @@ template <Real T>
 RowBlock<T> ReadAhead<T>::next(Index max_rows) {
   require(max_rows > 0, "a block must have at least one row, found {}", max_rows);
   drop(front_, used_);
-  given_ = used_ = 0;
-  if (ahead_.valid() && front_.rows < max_rows) join(max_rows);
-  if (!ahead_.valid()) {
-    if (front_.rows < max_rows) read(max_rows);
-    rows_ = source_.rows();
-  }
+  used_ = 0;
+  if (ahead_.valid()) join(max_rows);
+  if (front_.rows < max_rows) read(max_rows);
+  rows_ = source_.rows();
   used_ = std::min(max_rows, front_.rows);
-  if (!ahead_.valid() && used_ == front_.rows && !source_.at_end()) start(max_rows);
+  if (used_ == front_.rows && !source_.at_end()) start(max_rows);
   return front_.block(0, used_);
 }
 

@@ -77,7 +77,7 @@ class Question {
   Question(const FitOptions& options, const RowSource<T>& source, double n)
       : options_(options), source_(source), n_(n), limit_(memory_limit(options.execution)) {}
 
-  double limit() const { return limit_; }
+  const RowSource<T>& source() const { return source_; }
 
   std::vector<MemoryUse> ways() const { return ways(options_, n_); }
   bool with_rows(double n) const { return any(options_, n); }
@@ -93,10 +93,9 @@ class Question {
     other.length_scale = 1.0;
     return any(other, n_);
   }
-  // With the fewest components, or one row, and the width given.
+  // With the fewest components, or one row.
   double least() const {
     FitOptions other = options_;
-    if (!other.kernel) other.length_scale = 1.0;
     set_components(other, 2);
     const auto all = ways(other, options_.approximation == "exact" ? 1 : n_);
     return std::min_element(all.begin(), all.end(), lighter)->bytes();
@@ -168,6 +167,11 @@ std::string advice(const Question<T>& question, const FitOptions& options, doubl
   }
   std::string text;
   for (std::size_t i = 0; i < choices.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ", or ", choices[i]);
+  if (text.empty() && !options.kernel && !options.length_scale) {
+    FitOptions given = options;
+    given.length_scale = 1.0;
+    return fmt::format("with a given length scale {}", advice(Question<T>(given, question.source(), n), given, n));
+  }
   if (text.empty()) return fmt::format("even the smallest model needs {}", format_bytes(question.least()));
   return fmt::format("{} would fit", text);
 }

@@ -153,13 +153,19 @@ void add_loss(MemoryUse& use, const FitOptions& o, const FitShape& s, double ord
   use.parts.emplace_back("vectors over the rows", s.n * (12 * s.p + 4) * number);
   if (features_kept) {
     const double kept = s.n * s.m * s.scalar_bytes;
-    if (kept <= memory_limit(o.execution) / 4) use.parts.emplace_back("features", kept);
+    const bool stored = kept <= memory_limit(o.execution) / 4;
+    if (stored) use.parts.emplace_back("features", kept);
+    // Else they are made anew, some rows at a time; weighted copies of them make a Gram matrix.
+    if (!stored) use.feature_row_bytes = s.m * s.scalar_bytes + (s.m + 1) * number;
     // Fewer rows than features: their kernel matrix, its eigenvectors and features of them.
     if (s.n < s.m && s.separable) use.parts.emplace_back("matrices over the rows", 3 * number * square(s.n));
   }
   const double width = std::min(order, s.separable ? s.n : s.n * s.p) + s.p + 1;
   if (use.solver == "newton") use.parts.emplace_back("Newton's matrices", 4 * number * square(width));
-  add_vectors(use, order, use.solver == "newton" ? 12 * s.p : 40 * s.p);
+  if (use.feature_row_bytes == 0) {
+    use.parts.emplace_back("weighted features", std::min(4096.0, s.n) * (s.separable ? 1 : s.p) * width * number);
+  }
+  add_vectors(use, order, use.solver == "newton" ? 28 * s.p : 60 * s.p);
 }
 
 MemoryUse sketched(const FitOptions& o, const FitShape& s, const sketches::Distribution& sketch) {
@@ -175,7 +181,7 @@ MemoryUse sketched(const FitOptions& o, const FitShape& s, const sketches::Distr
     use.parts.emplace_back("features of the anchors", number * s.m * (s.m + 16 * 128));
     const double mixed = number * s.n * s.m;
     if (mixed <= std::min(256e6, memory_limit(o.execution) / 8)) use.parts.emplace_back("mixed rows", mixed);
-    add_moments(use, s, s.m + s.p + 1, 1);
+    if (std::holds_alternative<Squared>(o.loss)) add_moments(use, s, s.m + s.p + 1, 1);
     add_vectors(use, s.m + anchors, 4 * s.p);
   } else {
     use.parts.emplace_back("matrices of anchors", 2 * number * square(anchors * s.p));

@@ -48,7 +48,7 @@ TYPED_TEST(AdamLosses, ComeToNewtonsObjectiveWithEveryMap) {
 TYPED_TEST(AdamLosses, DoNotNeedToKeepTheFeatures) {
   FitOptions options = robust("fourier");
   const double kept = this->objective(options, "adam");
-  options.execution.memory_budget = 100000;
+  options.execution.memory_budget = 180000;
   EXPECT_NEAR(this->objective(options, "adam"), kept, 1e-3 * kept);
 }
 

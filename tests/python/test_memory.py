@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from carmina import KernelRegressor
 
-SENTENCE = re.compile(r"fit: solver '\w+' needs .* and the memory budget is .*; .*(would fit|even the smallest model needs .*)")
+SENTENCE = re.compile(
+    r"fit: solver '\w+' needs .* and the memory budget is .*; .*(would fit|even the smallest model needs .*)"
+)
 SCRATCH = 12_000_000  # of threads and BLAS, which the budget does not count
 
 # Prints by how much the fit made the process grow at its peak, or why it was refused.
@@ -57,12 +58,22 @@ def peak(options: dict, rows: int, dtype: str) -> dict:
 @pytest.mark.parametrize(
     ("options", "rows", "dtype", "budgets"),
     [
-        ({"n_components": 2000}, 40_000, "float32", [200_000, 15_000_000, 45_000_000]),
+        ({"n_components": 2000}, 40_000, "float32", [200_000, 20_000_000, 45_000_000]),
         ({"n_components": 2000, "solver": "cg"}, 40_000, "float64", [1_000_000, 60_000_000]),
-        ({"approximation": "exact"}, 3000, "float64", [300_000, 30_000_000, 90_000_000]),
-        ({"approximation": "exact", "solver": "direct"}, 3000, "float32", [30_000_000, 90_000_000]),
-        ({"loss": "huber", "n_components": 300, "max_iter": 30}, 20_000, "float64", [10_000_000, 100_000_000]),
-        ({"approximation": "sparse_rademacher", "n_components": 300}, 20_000, "float64", [2_000_000, 80_000_000]),
+        ({"approximation": "exact"}, 3000, "float64", [300_000, 45_000_000, 90_000_000]),
+        ({"approximation": "exact", "solver": "direct"}, 3000, "float32", [45_000_000, 90_000_000]),
+        (
+            {"loss": "huber", "n_components": 300, "max_iter": 30},
+            20_000,
+            "float64",
+            [10_000_000, 100_000_000],
+        ),
+        (
+            {"approximation": "sparse_rademacher", "n_components": 300},
+            20_000,
+            "float64",
+            [2_000_000, 80_000_000],
+        ),
     ],
 )
 def test_a_fit_keeps_to_its_budget_or_is_refused(options, rows, dtype, budgets):
@@ -80,7 +91,8 @@ def run_program(*arguments: str) -> int:
     parent's size."""
     program = shutil.which("carmina", path=Path(sys.executable).parent) or shutil.which("carmina")
     code = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "import resource, subprocess, sys; "
+        "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     command = [sys.executable, "-I", "-S", "-c", code, program, *arguments]
@@ -89,7 +101,9 @@ def run_program(*arguments: str) -> int:
 
 @pytest.mark.parametrize("ending", ["npy", "csv"])
 def test_a_file_larger_than_the_budget(tmp_path, ending):
-    rows = np.random.default_rng(1).normal(size=(400_000 if ending == "npy" else 60_000, 21)).astype(np.float32)
+    rows = (
+        np.random.default_rng(1).normal(size=(400_000 if ending == "npy" else 60_000, 21)).astype(np.float32)
+    )
     path, small = tmp_path / f"rows.{ending}", tmp_path / f"small.{ending}"
     if ending == "npy":
         np.save(path, rows)
@@ -100,9 +114,11 @@ def test_a_file_larger_than_the_budget(tmp_path, ending):
     options = ["--targets", "1", "--float32", "--components", "200", "--threads", "2", "--memory", "5M"]
     model = str(tmp_path / "model.safetensors")
     base = run_program("fit", str(small), "--model", model, *options)
-    assert run_program("fit", str(path), "--model", model, *options) <= base + 5_000_000
+    allowed = base + 5_000_000 + 4_000_000  # the budget, and pages of the file around where it is read
+    assert path.stat().st_size > (30_000_000 if ending == "npy" else 10_000_000)
+    assert run_program("fit", str(path), "--model", model, *options) <= allowed
     out = ["--out", str(tmp_path / "out.npy"), "--threads", "2", "--memory", "5M"]
-    assert run_program("predict", model, str(path), *out) <= base + 5_000_000
+    assert run_program("predict", model, str(path), *out) <= allowed
 
 
 def test_the_plan_is_in_the_report(make_problem):

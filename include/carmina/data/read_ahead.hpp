@@ -21,7 +21,7 @@ class ReadAhead final : public RowSource<T> {
   std::optional<Index> rows() const override { return rows_; }
   RowBlock<T> next(Index max_rows) override;
   void rewind() override;
-  std::string place(Index row) const override { return source_.place(front_, given_ + row); }
+  std::string place(Index row) const override { return source_.place(front_, row); }
   double held_bytes(Index rows_at_once) const override;
 
  private:
@@ -30,11 +30,11 @@ class ReadAhead final : public RowSource<T> {
   void read(Index wanted);
   void stop();
 
-  TableRows<T> source_;         // of the reading thread while there is one, else of the caller
-  RowBuffer<T> front_, back_;   // the caller's, the thread's
-  Index given_ = 0, used_ = 0;  // rows of front_ before the last block, and after it
-  Index ahead_rows_ = 0;        // asked of the thread
-  bool lost_ = false;           // after an error the source stands anywhere
+  TableRows<T> source_;        // of the reading thread while there is one, else of the caller
+  RowBuffer<T> front_, back_;  // the caller's, the thread's
+  Index used_ = 0;             // rows of front_ that the last block has
+  Index ahead_rows_ = 0;       // asked of the thread
+  bool lost_ = false;          // after an error the source stands anywhere
   std::optional<Index> rows_;
   std::stop_source stopping_;
   std::future<void> ahead_;
