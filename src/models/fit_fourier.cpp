@@ -32,6 +32,27 @@ FourierMap<T> FitPath<T>::sample_map() const {
 }
 
 template <Real T>
+LinearSolution FitPath<T>::fourier_cg(const FourierMap<T>& map, const PredictedTimes& times) {
+  PhaseTimer timer(report_, "cg");
+  const Execution within = within_plan(execution_, follow("cg"), map.n_features());
+  IterationOptions limits = iterations();
+  if (options_.solver == "auto") limits.tol = std::min(limits.tol, auto_tolerance<T>);
+  // Beyond the time of a direct solution cg is given up for it.
+  if (times.cg_is_faster()) limits.max_iter = std::min(limits.max_iter, std::max<Index>(30, times.passes));
+  return solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, within, report_, times.sample_rows);
+}
+
+template <Real T>
+LinearSolution FitPath<T>::fourier_direct(const FourierMap<T>& map) {
+  follow("direct");
+  Moments moments(map.n_features(), origin_);
+  sum(map, moments);
+  if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
+  PhaseTimer timer(report_, "solve");
+  return solve_primal(moments, problem(), execution_, report_);
+}
+
+template <Real T>
 KernelMachine<T> FitPath<T>::fit_fourier() {
   FourierMap<T> map = sample_map();
   const Index m = map.n_features(), n = summary_.rows;
@@ -40,21 +61,21 @@ KernelMachine<T> FitPath<T>::fit_fourier() {
   const bool preconditioned = plan_.find("cg") && plan_.find("cg")->preconditioned;
   const PredictedTimes times = dual || !preconditioned ? PredictedTimes{} : choice().predicted(map, auto_tolerance<T>);
   if (!choice().use_direct(dual ? n : m + rows_.dim_out() + 1, times.cg_is_faster(), times)) {
-    PhaseTimer timer(report_, "cg");
-    const Execution within = within_plan(execution_, follow("cg"), m);
-    IterationOptions limits = iterations();
-    if (options_.solver == "auto") limits.tol = std::min(limits.tol, auto_tolerance<T>);
-    solution = solve_primal_cg(map, rows_, at_once_, origin_, problem(), limits, within, report_, times.sample_rows);
+    solution = fourier_cg(map, times);
+    if (times.cg_is_faster() && report_.status == SolveStatus::not_converged && plan_.find("direct")) {
+      const Index tried = report_.iterations;
+      auto seconds = std::move(report_.seconds);
+      report_ = {};
+      report_.solver = "direct";
+      report_.reason = fmt::format("direct: cg had not converged after {} iterations", tried);
+      report_.seconds = std::move(seconds);
+      solution = fourier_direct(map);
+    }
   } else if (dual) {
     follow("direct");
     solution = fourier_dual(map);
   } else {
-    follow("direct");
-    Moments moments(m, origin_);
-    sum(map, moments);
-    if (options_.keep_moments) moments_ = std::make_shared<const Moments>(moments);
-    PhaseTimer timer(report_, "solve");
-    solution = solve_primal(moments, problem(), execution_, report_);
+    solution = fourier_direct(map);
   }
   return finish(std::move(map), solution);
 }

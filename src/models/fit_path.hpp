@@ -42,6 +42,8 @@ class FitPath {
   KernelMachine<T> fit_fourier_expanded();
   LinearSolution iterate(const FourierMap<T>& map, const Expansion& expansion);
   LinearSolution fourier_dual(const FourierMap<T>& map);
+  LinearSolution fourier_direct(const FourierMap<T>& map);
+  LinearSolution fourier_cg(const FourierMap<T>& map, const PredictedTimes& times);
   FourierMap<T> sample_map() const;
   // fit_sketched.cpp
   KernelMachine<T> fit_sketched(const ScalarKernel& scalar);

@@ -73,6 +73,7 @@ PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out
   PredictedTimes times;
   times.direct = n * m * m / (0.85 * products) + m * m * m / 3 / (0.7 * factors);
   const double reduced = reduced_gram_rate(execution), pass = pass_rate(map, dim_out, execution);
+  times.passes = static_cast<Index>(std::ceil(times.direct / (n * pass)));
   const double factor = m * m * m / 3 / (0.6 * gram_rate<float>(execution));
   for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
     if (2 * c * m > n) break;  // the sample would be most of the rows

@@ -8,6 +8,7 @@ namespace carmina {
 struct PredictedTimes {
   double direct = 0, cg = 0;  // seconds
   Index sample_rows = 0;      // of the preconditioner that makes cg fastest; 0: there is none
+  Index passes = 0;           // over the rows that take as long as direct does
 
   bool cg_is_faster() const { return sample_rows > 0 && cg < direct; }
 };

@@ -19,7 +19,9 @@ void report_iterations(const char* solver, Index iterations, double residual, co
       solver, iterations, residual, options.tol);
 }
 
-// Hestenes and Stiefel's recurrence; every column has its own step lengths and stops by itself.
+// Hestenes and Stiefel's recurrence; every column has its own step lengths and stops by itself. A preconditioner in float
+// is not quite the same linear map each time: the flexible form <z', r' - r> / <z, r> of the new direction's share of the
+// old one allows for that ([Golub1999]).
 Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<double>& delta, double alpha,
                                 const Matrix<double>& R, const IterationOptions& options, const Execution& execution,
                                 SolveReport& report, const Preconditioner& precondition) {
@@ -46,11 +48,12 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
     // A column that has converged, or whose direction H does not see, stands still.
     const Row step = (square > goal && curvature > 0).select(energy / curvature, 0.0);
     X += P * step.matrix().asDiagonal();
-    residual -= HP * step.matrix().asDiagonal();
+    HP = HP * step.matrix().asDiagonal();
+    residual -= HP;
     square = dots(residual, residual);
     if (!plain) precondition(residual, Z);
-    const Row next = plain ? square : dots(residual, Z);
-    P = (plain ? residual : Z) + P * (energy > 0).select(next / energy, 0.0).matrix().asDiagonal();
+    const Row next = plain ? square : dots(residual, Z), change = plain ? next : -dots(HP, Z);
+    P = (plain ? residual : Z) + P * (energy > 0).select(change / energy, 0.0).matrix().asDiagonal();
     energy = next;
     ++iteration;
     if ((step == 0.0).all()) break;

@@ -1,4 +1,5 @@
 // tests/models/alpha_path_test.cpp -- a path against machines fitted one by one, to all rows and to all but one.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <carmina/models/alpha_path.hpp>
 
@@ -300,8 +301,7 @@ TEST(AlphaPath, RefusesInOneSentence) {
             "'exact'");
   options = few_components();
   options.execution.memory_budget = 1000;
-  EXPECT_EQ(says(options, {1}),
-            "path: a matrix of order 12 needs 2.95 kB, the memory budget is 1 kB; use fewer components");
+  EXPECT_THAT(says(options, {1}), ::testing::HasSubstr("the memory budget is 1 kB; even the smallest model needs"));
   options = few_components();
   EXPECT_EQ(message_of([&] { fit_path<double>(data.X.topRows(1), data.Y.topRows(1), options, {1}, true); }),
             "path: leaving one row out takes at least 2 rows, found 1");

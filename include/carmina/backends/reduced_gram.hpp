@@ -13,7 +13,7 @@ namespace carmina::backend {
 bool has_bfloat16();
 
 enum class Reduced { bfloat16, single };
-constexpr double unit_roundoff(Reduced precision) { return precision == Reduced::bfloat16 ? 0x1p-9 : 0x1p-24; }
+constexpr double unit_roundoff(Reduced precision) { return precision == Reduced::bfloat16 ? 0x1p-8 : 0x1p-24; }
 
 // Lower triangle of the sum of phi phiᵀ over rows phi, added block by block.
 class ReducedGram {
