@@ -21,7 +21,7 @@ void features(benchmark::State& state, const Setting& setting, Index d, Sampling
   const HadamardFrequencies* structured = map.structured();
   const double flops =
       structured ? 1.5 * std::log2(static_cast<double>(structured->block_size())) : static_cast<double>(d);
-  const Work work{.flops = values * flops, .sincos = values / 2, .bytes = values * sizeof(T)};
+  const Work work{.flops = values * flops, .sincos = values / 2, .bytes = values * sizeof(T), .overlap = true};
   measure<T>(state, setting, work, values, "values/s", [&] { evaluate(map, X, View<T>(phi), setting.execution()); });
 }
 

@@ -92,13 +92,23 @@ double Limits<T>::bandwidth() {
 }
 
 template <Real T>
+double Limits<T>::writing() {
+  const Index count = triad_bytes / static_cast<Index>(sizeof(T));
+  static Vector<T> a = Vector<T>::Zero(count);
+  const Index share = count / threads_;
+  const double seconds =
+      seconds_on_all(threads_, [&](Index task) { a.segment(task * share, share).setConstant(T(3)); });
+  return static_cast<double>(share * threads_) * sizeof(T) / seconds;
+}
+
+template <Real T>
 double Limits<T>::seconds(const Work& work) {
-  double arithmetic = 0, memory = 0;
-  if (work.flops > 0) arithmetic += work.flops / gemm();
-  if (work.sincos > 0) arithmetic += work.sincos / sincos();
-  if (work.exponentials > 0) arithmetic += work.exponentials / exp();
-  if (work.bytes > 0) memory = work.bytes / bandwidth();
-  return std::max(arithmetic, memory);
+  const double product = work.flops > 0 ? work.flops / gemm() : 0;
+  const double sines = work.sincos > 0 ? work.sincos / sincos() : 0;
+  const double exponentials = work.exponentials > 0 ? work.exponentials / exp() : 0;
+  const double memory = work.bytes > 0 ? work.bytes / writing() : 0;
+  if (work.overlap) return std::max({product, sines, exponentials, memory});
+  return std::max(product + sines + exponentials, memory);
 }
 
 template class Limits<float>;
@@ -127,6 +137,7 @@ void register_limits(const Setting& setting) {
     register_rate<T>(setting, "limit: sine and cosine", &Limits<T>::sincos, "values/s");
     register_rate<T>(setting, "limit: exponential", &Limits<T>::exp, "values/s");
     register_rate<T>(setting, "limit: memory, triad", &Limits<T>::bandwidth, "bytes/s");
+    register_rate<T>(setting, "limit: memory, writing", &Limits<T>::writing, "bytes/s");
   };
   of_precision(float());
   of_precision(double());

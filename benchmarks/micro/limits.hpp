@@ -10,7 +10,8 @@ struct Work {
   double flops = 0;         // of matrix products; a product of orders m, n, k counts 2 m n k
   double sincos = 0;        // sine and cosine of one number
   double exponentials = 0;  // of one number
-  double bytes = 0;         // that must go to or come from memory
+  double bytes = 0;         // that must be written to memory
+  bool overlap = false;     // the limit is the slowest of these alone, else arithmetic adds up
 };
 
 // Per second, on all threads of the run.
@@ -23,6 +24,7 @@ class Limits {
   double sincos();     // of numbers in cache
   double exp();        // of numbers in cache
   double bandwidth();  // bytes of the triad a = b + s c, arrays far beyond the caches
+  double writing();    // bytes of a = s, an array far beyond the caches
 
   // Seconds that the work would take at these rates, each measured now if the work has any of it. Arithmetic
   // shares the cores and adds up; memory works beside it.

@@ -19,9 +19,9 @@ void report_iterations(const char* solver, Index iterations, double residual, co
       solver, iterations, residual, options.tol);
 }
 
-// Hestenes and Stiefel's recurrence; every column has its own step lengths and stops by itself. A preconditioner in float
-// is not quite the same linear map each time: the flexible form <z', r' - r> / <z, r> of the new direction's share of the
-// old one allows for that ([Golub1999]).
+// Hestenes and Stiefel's recurrence; every column has its own step lengths and stops by itself. A preconditioner in
+// float is not quite the same linear map each time: the flexible form <z', r' - r> / <z, r> of the new direction's
+// share of the old one allows for that ([Golub1999]).
 Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<double>& delta, double alpha,
                                 const Matrix<double>& R, const IterationOptions& options, const Execution& execution,
                                 SolveReport& report, const Preconditioner& precondition) {

@@ -194,5 +194,5 @@ def test_a_small_memory_budget_changes_nothing_or_is_refused(make_problem):
     expected = model.fit(X, Y).predict(NEW)
     assert_allclose(model.set_params(memory_budget="2M").fit(X, Y).predict(NEW), expected, atol=1e-9)
     model.set_params(memory_budget=50_000, solver="direct")
-    with pytest.raises(ValueError, match="memory budget is 50 kB; .* would fit"):
+    with pytest.raises(ValueError, match=r"memory budget is 50 kB; .* would fit"):
         model.fit(X, Y)
