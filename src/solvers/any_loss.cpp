@@ -34,16 +34,20 @@ class AnyLossSolver {
   LinearSolution run() {
     start();
     Index steps = 0;
-    int stalls = 0;
+    int stalls = 0, idle_rounds = 0;
     double last_gap = std::numeric_limits<double>::infinity();
     while (true) {
-      steps += minimise(options_.max_iter - steps);
+      const Index made = minimise(options_.max_iter - steps);
+      steps += made;
       const double gap = certify();
       execution_.checkpoint({"solving", steps, options_.max_iter});
       if (gap <= options_.tol || steps >= options_.max_iter) break;
       if (stalled_ && (rho_ == 0 || ++stalls > 20)) break;
+      idle_rounds = made == 0 ? idle_rounds + 1 : 0;
+      if (idle_rounds > 60) break;
       if (rho_ > 0) {
-        lambda_ = G_;
+        // Multipliers that move while the point does not would run away from it.
+        if (made > 0 || stalled_) lambda_ = G_;
         // Multipliers close the gap by themselves when rho is small; a smaller rho only costs more Newton steps.
         // One too small leaves a problem that rounding hides.
         if (stalled_) {
@@ -225,8 +229,9 @@ class AnyLossSolver {
     lower_ = std::max(lower_, model_.lower_bound(G_, at_));
     if (model_.kernel() && best_value_ - lower_ <= options_.tol * scale()) {
       model_.set_image(best_);
-      model_.values(best_, trial_);
-      best_value_ = rows_.value(trial_) + model_.penalty(best_);
+      at_ = best_;
+      model_.values(at_, F_);
+      best_value_ = rows_.value(F_) + model_.penalty(at_);
     }
     last_relative_gap_ = std::max(0.0, best_value_ - lower_) / scale();
     return last_relative_gap_;

@@ -128,7 +128,8 @@ bool coupled_direction(const NewtonModel& model, const RowCurvatures& D, const P
 // Rows of a kernel, every output on its own. With r the gradient's coefficients, S = f sqrt(w D) and A the rows where
 // it is not zero, alpha d + r + f w D (f K d + db) = 0 has the solution d = -r / alpha + S y with
 //   (S K S + alpha I) y = S K r / alpha - (S / f) db   on A alone, and
-//   g_b - (alpha / f) sum_A S y + (a tenth of a row) db = 0.
+//   g_b - (alpha / f) sum_A S y = 0.
+// Theta follows the intercept here, which leaves it little curvature: a tenth of a row more would hold it back.
 Point rows_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient) {
   const Matrix<double>& K = *model.kernel();
   const Index n = K.rows(), p = model.rows().outputs();
@@ -155,7 +156,8 @@ Point rows_direction(const NewtonModel& model, const RowCurvatures& D, const Poi
       for (Index a = 0; a < order; ++a) y.row(a) << S[a] * gradient.image[number(a) * p + j] / alpha, S[a] / f;
     } while (!solve_in_place(H, y, model.execution()));
     const Vector<double> sums = (alpha / f) * y.transpose() * S;
-    const double db = model.has_intercept() ? (sums[0] - gradient.b[j]) / (sums[1] + 0.1 * D.of_one_row) : 0.0;
+    const double curvature = sums[1] > 0 ? sums[1] : 0.1 * D.of_one_row;
+    const double db = model.has_intercept() ? (sums[0] - gradient.b[j]) / curvature : 0.0;
     for (Index a = 0; a < order; ++a) along.theta[number(a) * p + j] = S[a] * (y(a, 0) - db * y(a, 1));
     found.b[j] = db;
   }
