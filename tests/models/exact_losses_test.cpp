@@ -116,6 +116,17 @@ TYPED_TEST(ExactLosses, TakeRepeatedRowsAndRowsWithoutWeight) {
   }
 }
 
+// K is made in panels of 512 columns, below the diagonal alone.
+TYPED_TEST(ExactLosses, TakeMoreRowsThanAPanel) {
+  const Loss loss = EpsilonInsensitive(0.2);
+  const Data<TypeParam> data(700, 1, loss);
+  const FitOptions options = exact_options(loss, 0.1);
+  const auto machine = KernelMachine<TypeParam>::fit(data.X, data.Y, options);
+  const SolveReport& report = machine.record().report;
+  EXPECT_EQ(report.status, SolveStatus::converged) << report.message;
+  EXPECT_NEAR(objective(data, options, machine), report.objective, this->relative * report.objective);
+}
+
 TYPED_TEST(ExactLosses, TakeOneRow) {
   for (const Loss& loss : other_losses()) {
     for (const bool intercept : {false, true}) {
