@@ -69,9 +69,9 @@ class AnyLossSolver {
   // the residuals.
   void start() {
     lambda_ = Matrix<double>::Zero(rows_.rows(), rows_.outputs());
-    bool guessed = false;
+    double share = 1;
     if (model_.kernel()) {
-      guessed = start_from_fewer_rows();
+      share = start_from_fewer_rows();
     } else {
       at_ = model_.ridge_point();
     }
@@ -81,7 +81,7 @@ class AnyLossSolver {
       const double spread = rows_.mean_deviation(Matrix<double>::Zero(rows_.rows(), rows_.outputs()));
       rho_ = std::max(deviation, 1e-6 * spread);
       if (rho_ == 0) rho_ = 1;
-      if (guessed) rho_ *= 0.2;
+      rho_ *= share;
     }
     best_ = at_;
     best_value_ = rows_.value(F_) + model_.penalty(at_);
@@ -90,9 +90,10 @@ class AnyLossSolver {
   }
 
   // Every third row, of three times its weight, solved roughly: a good guess for the few systems of this size. Their
-  // multipliers serve for them, the slopes at the guess for the others. False: too few rows, and the start is a
-  // constant.
-  bool start_from_fewer_rows() {
+  // multipliers serve for them, the slopes at the guess for the others; too few rows start from a constant. Returns
+  // what part of the deviation rho should be: how much better the rows that were solved fit than all do tells how far
+  // the guess is off.
+  double start_from_fewer_rows() {
     constexpr Index few = 150, share = 3;
     const Index n = rows_.rows(), p = rows_.outputs();
     std::vector<Index> weighty, numbers;
@@ -107,7 +108,7 @@ class AnyLossSolver {
     at_ = {Vector<double>::Zero(n * p), Vector<double>::Zero(p), Vector<double>::Zero(n * p)};
     if (static_cast<Index>(weighty.size()) <= few) {
       if (model_.has_intercept()) at_.b = rows_.sums(rows_.targets()) / rows_.total_weight();
-      return false;
+      return 1;
     }
     const auto count = static_cast<Index>(numbers.size());
     const Matrix<double> K = (*model_.kernel())(numbers, numbers);
@@ -123,12 +124,13 @@ class AnyLossSolver {
       at_.theta.segment(numbers[static_cast<std::size_t>(k)] * p, p) = fewer.best_.theta.segment(k * p, p);
     }
     model_.set_image(at_);
-    if (!rows_.smooth()) {
-      model_.values(at_, F_);
-      rows_.envelope(F_, lambda_, 0, lambda_);
-      for (Index k = 0; k < count; ++k) lambda_.row(numbers[static_cast<std::size_t>(k)]) = fewer.G_.row(k);
-    }
-    return true;
+    if (rows_.smooth()) return 1;
+    model_.values(at_, F_);
+    rows_.envelope(F_, lambda_, 0, lambda_);
+    for (Index k = 0; k < count; ++k) lambda_.row(numbers[static_cast<std::size_t>(k)]) = fewer.G_.row(k);
+    fewer.model_.values(fewer.best_, fewer.F_);
+    const double known = fewer.rows_.mean_deviation(fewer.F_), all = rows_.mean_deviation(F_);
+    return all > 0 ? std::max(0.2, 1 - known / all) : 1;
   }
 
   // Steps on the smooth problem of the current rho and lambda until its gradient adds little to the gap.
