@@ -73,6 +73,14 @@ LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const 
   return solution;
 }
 
+namespace {
+
+// Rounding of float in K would be small negative eigenvalues, which a small penalty lets grow without bound.
+const Matrix<double>& in_double(const Matrix<double>& A) { return A; }
+Matrix<double> in_double(const Matrix<float>& A) { return A.cast<double>(); }
+
+}  // namespace
+
 // Features are held in memory while they take at most a quarter of it: a solver passes over them some dozens of times.
 template <Real T>
 template <ScalarMap M>
@@ -91,7 +99,11 @@ LinearSolution FitPath<T>::minimise_loss(const M& map, const CoefficientSpace& s
       execution_.checkpoint({"features", block.first_row + block.rows, n});
     }
   }
-  if (n < m && space.separable()) return minimise_loss_by_rows(phi, std::move(problem));
+  if (n < m && space.separable()) {  // Theta = phiᵀ times the coefficients of the rows
+    LinearSolution solution = minimise_loss_by_rows(dual_gram(in_double(phi), execution_), std::move(problem));
+    solution.coefficients = transposed_product(phi, solution.coefficients, execution_);
+    return solution;
+  }
   return minimise_loss(stored_features(phi, execution_), space, std::move(problem));
 }
 
@@ -125,17 +137,25 @@ struct RowBasis {
 
 }  // namespace
 
-// Fewer rows than features: phi phiᵀ = U diag(mu) Uᵀ gives as many features as its rank, and Theta = phiᵀ U Theta' /
-// sqrt(mu).
+// f = K Theta Bᵀ + b for K given by its lower triangle, Theta (n, rank). Newton's method takes K itself where outputs
+// are separate. Otherwise K = U diag(mu) Uᵀ gives features U sqrt(mu) of the rows, as many as its rank, and
+// coefficients U Theta / sqrt(mu) of the rows.
 template <Real T>
-LinearSolution FitPath<T>::minimise_loss_by_rows(const Matrix<T>& phi, AnyLossProblem problem) {
-  Matrix<double> K = dual_gram(phi, execution_);
-  const RowBasis basis(std::move(K), execution_);
-  const Matrix<double> features = basis.features();
+LinearSolution FitPath<T>::minimise_loss_by_rows(Matrix<double> K, AnyLossProblem problem) {
+  const CoefficientSpace rows(outputs_, K.rows(), rows_.dim_out());
+  if ((options_.solver == "auto" || options_.solver == "newton") && by_rows(rows, options_.loss)) {
+    require(K.diagonal().maxCoeff() > 0, "fit: the kernel matrix is zero");
+    mirror_lower(K, execution_);
+    return minimise_loss(kernel_products(K, execution_), rows, std::move(problem));
+  }
+  const RowBasis basis = [&] {
+    PhaseTimer timer(report_, "eigenvectors");
+    return RowBasis(std::move(K), execution_);
+  }();
+  const Matrix<double> phi = basis.features();
   LinearSolution solution =
-      minimise_loss(stored_features(features, execution_), CoefficientSpace(outputs_, features.cols(), rows_.dim_out()),
-                    std::move(problem));
-  solution.coefficients = transposed_product(phi, basis.of_rows(solution.coefficients), execution_);
+      minimise_loss(stored_features(phi, execution_), rows.with_features(phi.cols()), std::move(problem));
+  solution.coefficients = basis.of_rows(solution.coefficients);
   return solution;
 }
 
@@ -150,8 +170,6 @@ KernelMachine<T> FitPath<T>::fit_fourier_any_loss() {
   return finish(map, minimise_loss(map, CoefficientSpace(expansion, map.n_features())));
 }
 
-// K = U diag(mu) Uᵀ gives features U sqrt(mu) of the rows themselves, as many as the rank of K, and coefficients
-// U Theta / sqrt(mu) of the kernels at the rows.
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
   follow(plan_.ways.front().solver);
@@ -159,19 +177,12 @@ KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
   Matrix<double> K;
   {
     PhaseTimer timer(report_, "kernel");
-    K = exact_gram(scalar, all.X, transform_, execution_);
+    K = exact_gram(scalar, in_double(all.X), transform_, execution_);
   }
-  const RowBasis basis = [&] {
-    PhaseTimer timer(report_, "eigenvectors");
-    return RowBasis(std::move(K), execution_);
-  }();
-  const Matrix<double> phi = basis.features();
   AnyLossProblem problem{options_.loss, all.dual.targets.rowwise() + origin_.transpose(), all.dual.weights,
                          options_.alpha, options_.fit_intercept};
   check_targets(problem.targets);
-  LinearSolution solution = minimise_loss(stored_features(phi, execution_),
-                                          CoefficientSpace(outputs_, phi.cols(), rows_.dim_out()), std::move(problem));
-  solution.coefficients = basis.of_rows(solution.coefficients);
+  const LinearSolution solution = minimise_loss_by_rows(std::move(K), std::move(problem));
   return finish(KernelMap<T>(scalar, all.X, transform_), solution);
 }
 

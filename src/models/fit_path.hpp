@@ -76,7 +76,7 @@ class FitPath {
   template <ScalarMap M>
   LinearSolution minimise_loss(const M& map, const CoefficientSpace& space);
   LinearSolution minimise_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem);
-  LinearSolution minimise_loss_by_rows(const Matrix<T>& phi, AnyLossProblem problem);
+  LinearSolution minimise_loss_by_rows(Matrix<double> K, AnyLossProblem problem);
   AnyLossProblem loss_problem();
 
   void prepare();  // summary, transform, kernel, outputs

@@ -82,6 +82,19 @@ Matrix<double> dual_gram(const Matrix<T>& phi, const Execution& execution) {
   return K;
 }
 
+// The upper triangle from the lower, a square at a time.
+inline void mirror_lower(Matrix<double>& K, const Execution& execution) {
+  constexpr Index side = 64;
+  const Index n = K.rows();
+  parallel_for((n + side - 1) / side, execution.thread_count(), [&](Index task, int) {
+    const Index i = task * side, height = std::min(side, n - i);
+    for (Index j = 0; j < i; j += side) K.block(j, i, side, height) = K.block(i, j, height, side).transpose();
+    for (Index k = i; k < i + height; ++k) {
+      for (Index l = i; l < k; ++l) K(l, k) = K(k, l);
+    }
+  });
+}
+
 // phiᵀ C in double.
 template <Real T>
 Matrix<double> transposed_product(const Matrix<T>& phi, const Matrix<double>& C, const Execution& execution) {

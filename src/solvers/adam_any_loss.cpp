@@ -194,11 +194,11 @@ class AdamSolver {
     model_.values(best_, F_);
     value_ = rows_.value(F_) + model_.penalty(best_);
     rows_.envelope(F_, F_, 0, G_);
-    double lower = model_.lower_bound(G_);
+    double lower = model_.lower_bound(G_, best_);
     for (Index i = 0; i < rows_.rows(); ++i) {
       if (training_[static_cast<std::size_t>(i)]) G_.row(i) = slopes_.row(i);
     }
-    lower = std::max(lower, model_.lower_bound(G_));
+    lower = std::max(lower, model_.lower_bound(G_, best_));
     const double rounding = 1e-12 * std::abs(rows_.value(Matrix<double>::Zero(rows_.rows(), rows_.outputs())));
     return std::max(0.0, value_ - lower) / std::max({std::abs(value_), rounding, 1e-300});
   }

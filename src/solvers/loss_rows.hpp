@@ -3,6 +3,10 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/losses/loss.hpp>
 
+#include <functional>
+#include <utility>
+#include <vector>
+
 namespace carmina {
 
 // D_i = diag(diagonal_i) + along_i direction_i direction_iᵀ, times the row's weight.
@@ -23,6 +27,8 @@ class LossRows {
   double weight(Index i) const { return weights_.size() == 0 ? 1.0 : weights_[i]; }
   double total_weight() const { return total_weight_; }
   bool smooth() const { return carmina::smooth(loss_); }
+  // Some of the rows, their weights multiplied.
+  LossRows some(const std::vector<Index>& numbers, double factor) const;
 
   // sum_i w_i l(f_i, y_i)
   double value(const Matrix<double>& F) const;
@@ -51,6 +57,9 @@ class LossRows {
  private:
   template <class Body>
   double sum_over_rows(const Body& body) const;
+  using Interval = std::function<std::pair<double, double>(Index row)>;
+  bool shift_to_zero(const std::vector<Index>& some, double others, const Interval& interval, double* g,
+                     Index stride) const;
 
   Loss loss_;
   Matrix<double> targets_;

@@ -12,6 +12,7 @@ namespace carmina {
 NewtonModel::NewtonModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows,
                          double alpha, bool fit_intercept, Execution execution)
     : LossModel(features, space, rows, alpha, fit_intercept, std::move(execution)) {
+  if (kernel()) return;
   const Index m = features.features, p = std::max<Index>(1, features.block_outputs);
   Matrix<double> G;
   features.gram(Vector<double>::NullaryExpr(rows.rows() * p, [&](Index i) { return rows.weight(i / p); }), G);
@@ -22,6 +23,11 @@ NewtonModel::NewtonModel(const FeatureProducts& features, const CoefficientSpace
 }
 
 Point NewtonModel::precondition(double c, const Point& r) const {
+  if (kernel()) {  // the second derivatives are below this
+    Point out = r.scaled(1 / (alpha() + c * kernel()->trace()));
+    out.b = r.b / (c * rows().total_weight());
+    return out;
+  }
   return {inverse_(c, r.theta), r.b / (c * rows().total_weight())};
 }
 
@@ -53,12 +59,13 @@ Matrix<double> NewtonModel::centred_gram(const Vector<double>& u) const {
 
 namespace {
 
-// x <- H⁻¹ x for H by its lower triangle; false when H is singular to rounding.
-bool solve_in_place(Matrix<double>& H, Vector<double>& x, const Execution& execution) {
+// X <- H⁻¹ X for H by its lower triangle; false when H is singular to rounding.
+template <class M>
+bool solve_in_place(Matrix<double>& H, M& X, const Execution& execution) {
   const Index order = H.rows();
   BlasThreads blas(order < 1500 ? 1 : execution.thread_count());
-  if (!backend::cholesky(order, H.data(), H.outerStride())) return false;
-  backend::cholesky_solve(order, 1, H.data(), H.outerStride(), x.data(), 1);
+  if (order > 0 && !backend::cholesky(order, H.data(), H.outerStride())) return false;
+  if (order > 0) backend::cholesky_solve(order, X.cols(), H.data(), H.outerStride(), X.data(), X.cols());
   return true;
 }
 
@@ -118,6 +125,48 @@ bool coupled_direction(const NewtonModel& model, const RowCurvatures& D, const P
   return true;
 }
 
+// Rows of a kernel, every output on its own. With r the gradient's coefficients, S = f sqrt(w D) and A the rows where
+// it is not zero, alpha d + r + f w D (f K d + db) = 0 has the solution d = -r / alpha + S y with
+//   (S K S + alpha I) y = S K r / alpha - (S / f) db   on A alone, and
+//   g_b - (alpha / f) sum_A S y = 0.
+// Theta follows the intercept here, which leaves it little curvature: a tenth of a row more would hold it back.
+Point rows_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient) {
+  const Matrix<double>& K = *model.kernel();
+  const Index n = K.rows(), p = model.rows().outputs();
+  const double f = model.space().root(0, 0), alpha = model.alpha();
+  Point found = gradient.scaled(-1 / alpha), along{Vector<double>::Zero(n * p), Vector<double>::Zero(p)};
+  for (Index j = 0; j < p; ++j) {
+    std::vector<Index> curved;
+    for (Index i = 0; i < n; ++i) {
+      if (model.rows().weight(i) * D.diagonal(i, j) > 0) curved.push_back(i);
+    }
+    const auto order = static_cast<Index>(curved.size());
+    const auto number = [&](Index a) { return curved[static_cast<std::size_t>(a)]; };
+    const Vector<double> S = Vector<double>::NullaryExpr(
+        order, [&](Index a) { return f * std::sqrt(model.rows().weight(number(a)) * D.diagonal(number(a), j)); });
+    Matrix<double> H(order, order), y(order, 2);
+    double shift = alpha;
+    do {  // a shift above alpha, where rounding asks for it, leaves a direction that still descends
+      parallel_for(order, model.execution().thread_count(), [&](Index a, int) {
+        const double* row = K.row(number(a)).data();
+        for (Index c = 0; c <= a; ++c) H(a, c) = S[a] * row[number(c)] * S[c];
+        H(a, a) += shift;
+      });
+      shift *= 100;
+      for (Index a = 0; a < order; ++a) y.row(a) << S[a] * gradient.image[number(a) * p + j] / alpha, S[a] / f;
+    } while (!solve_in_place(H, y, model.execution()));
+    const Vector<double> sums = (alpha / f) * y.transpose() * S;
+    const double curvature = sums[1] > 0 ? sums[1] : 0.1 * D.of_one_row;
+    const double db = model.has_intercept() ? (sums[0] - gradient.b[j]) / curvature : 0.0;
+    for (Index a = 0; a < order; ++a) along.theta[number(a) * p + j] = S[a] * (y(a, 0) - db * y(a, 1));
+    found.b[j] = db;
+  }
+  model.set_image(along);
+  found.theta += along.theta;
+  found.image += along.image;
+  return found;
+}
+
 Point conjugate_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient) {
   constexpr Index most = 200;
   constexpr double enough = 1e-2;  // of the gradient's norm in the preconditioner's metric
@@ -155,6 +204,7 @@ Point conjugate_direction(const NewtonModel& model, const RowCurvatures& D, cons
 
 Point newton_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient) {
   constexpr Index largest_coupled = 3000;  // order of a matrix that is quick to factor again and again
+  if (model.kernel()) return rows_direction(model, D, gradient);
   Point move;
   if ((D.along.array() == 0).all() && model.space().separable() && !model.has_blocks()) {
     if (model.space().separate()) {

@@ -7,7 +7,7 @@
 
 namespace carmina {
 
-// A model that knows its Gram matrix.
+// A model that knows its Gram matrix; of rows of a kernel, K is known.
 class NewtonModel : public LossModel {
  public:
   NewtonModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
@@ -15,7 +15,7 @@ class NewtonModel : public LossModel {
 
   // About the inverse of the second derivatives when every D_i is c I.
   Point precondition(double c, const Point& r) const;
-  // Minimiser of the squared loss.
+  // Minimiser of the squared loss; of features.
   Point ridge_point() const;
   // Lower triangle of [z, 1]ᵀ diag(u) [z, 1], z the features about their mean; not for blocks.
   Matrix<double> centred_gram(const Vector<double>& u) const;
@@ -24,8 +24,8 @@ class NewtonModel : public LossModel {
   CoefficientSpace::Inverse inverse_;
 };
 
-// -H⁻¹ gradient for the second derivatives H given by D: by Cholesky where every output is on its own, else by
-// preconditioned conjugate gradients.
+// -H⁻¹ gradient for the second derivatives H given by D: by Cholesky where every output is on its own, of the order of
+// the features, or of the curved rows of a kernel; else by preconditioned conjugate gradients.
 Point newton_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient);
 
 // Two loops over the last moves [Nocedal 1980], started from the preconditioner.

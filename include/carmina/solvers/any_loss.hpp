@@ -33,6 +33,8 @@ struct FeatureProducts {
   // features), or (count p, features) of blocks.
   using Gather = std::function<void(const Index* places, Index count, Matrix<double>& out)>;
   std::function<void(const std::function<void(Index first_row, Index rows, const Gather& gather)>& body)> runs = {};
+  // K (n, n) of kernel_products: theta are then coefficients of the rows, with |theta|^2 = thetaᵀ K theta. Else null.
+  const Matrix<double>* kernel = nullptr;
 };
 
 // How coefficients become what the scalar map multiplies: E theta (features, p).
@@ -53,6 +55,8 @@ class CoefficientSpace {
   bool separable() const { return expansion_ == nullptr; }
   bool separate() const { return separable() && (outputs_.identity() || dim_out_ == 1); }
   Index rank() const { return rank_; }
+  // The same for another number of features, if separable.
+  CoefficientSpace with_features(Index features) const { return {outputs_, features, dim_out_}; }
   double root(Index j, Index a) const { return outputs_.identity() ? double(j == a) : root_(j, a); }  // B_ja
 
   // (c Eᵀ (G (x) I) E + alpha I)⁻¹ for any c, from one eigendecomposition of G (features, features), lower triangle.
@@ -104,6 +108,11 @@ template <Real T>
 FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution);
 // Blocks: phi (n p, features), the p rows of a sample one after the other.
 FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Execution& execution);
+// The rows of a kernel matrix K (n, n) in the place of features: f = K Theta Bᵀ + b. K is kept by reference, and both
+// of its triangles are read; forward passes over the rows of K whose coefficients are not zero. Only Newton's method
+// takes these, and only for outputs that are separate, with a loss that does not couple them (`by_rows`).
+FeatureProducts kernel_products(const Matrix<double>& K, const Execution& execution);
+bool by_rows(const CoefficientSpace& space, const Loss& loss);
 // Products with features that are made again on each pass.
 template <ScalarMap M>
 FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& rows, Index row_count,
