@@ -27,7 +27,12 @@ def digits(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def classifier(components: int, gamma: float, alpha: float, seed: int, threads: int) -> KernelClassifier:
     return KernelClassifier(
-        n_components=components, gamma=gamma, alpha=alpha, random_state=seed, n_jobs=threads
+        n_components=components,
+        gamma=gamma,
+        alpha=alpha,
+        sampling="hadamard",
+        random_state=seed,
+        n_jobs=threads,
     )
 
 

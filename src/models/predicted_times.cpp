@@ -59,14 +59,20 @@ double pass_rate(const FourierMap<T>& map, Index dim_out, const Execution& execu
          static_cast<double>(rows);
 }
 
-// Passes with a sample of c m rows. cg would cut the error by sqrt(c) each time if no eigenvalue were below alpha;
-// as many are, fits took about two thirds of that.
-double passes(double c, double tol) { return 2.5 - 0.66 * std::log(tol) / std::log1p(std::sqrt(c)); }
+// Passes with a sample of c m rows. cg cuts the error by sqrt(c) each time if no eigenvalue of the Gram matrix is below
+// alpha. Many are as a rule: with n / (m alpha) = 50, fits took about two thirds of 1 + sqrt(c), with 5000 a third of
+// the way to the former (n = 100,000, m = 2048).
+double passes(double c, double tol, double rows_per_alpha) {
+  const double easy = -0.66 * std::log(tol) / std::log1p(std::sqrt(c));
+  const double hard = -std::log(tol) / std::max(0.1, std::log(c) / 2);
+  const double share = std::clamp((std::log10(rows_per_alpha) - 1.7) / 4, 0.0, 1.0);
+  return 2.5 + easy + share * std::max(0.0, hard - easy);
+}
 
 }  // namespace
 
 template <Real T>
-PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out, double tol,
+PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out, double tol, double alpha,
                              const Execution& execution) {
   const auto n = static_cast<double>(rows), m = static_cast<double>(map.n_features());
   const double products = gram_rate<T>(execution), factors = gram_rate<double>(execution);
@@ -77,7 +83,7 @@ PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out
   const double factor = m * m * m / 3 / (0.6 * gram_rate<float>(execution));
   for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
     if (2 * c * m > n) break;  // the sample would be most of the rows
-    const double seconds = c * m * m * m / reduced + factor + passes(c, tol) * n * pass;
+    const double seconds = c * m * m * m / reduced + factor + passes(c, tol, n / (m * alpha)) * n * pass;
     if (times.sample_rows > 0 && seconds >= times.cg) continue;
     times.cg = seconds;
     times.sample_rows = static_cast<Index>(c * m);
@@ -85,7 +91,7 @@ PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out
   return times;
 }
 
-template PredictedTimes predict_times(const FourierMap<float>&, Index, Index, double, const Execution&);
-template PredictedTimes predict_times(const FourierMap<double>&, Index, Index, double, const Execution&);
+template PredictedTimes predict_times(const FourierMap<float>&, Index, Index, double, double, const Execution&);
+template PredictedTimes predict_times(const FourierMap<double>&, Index, Index, double, double, const Execution&);
 
 }  // namespace carmina

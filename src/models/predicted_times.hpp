@@ -16,7 +16,7 @@ struct PredictedTimes {
 // From the machine's rates on small parts of the same work, measured on the spot (some tens of milliseconds). `tol` is
 // the relative residual at which cg would stop.
 template <Real T>
-PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out, double tol,
+PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out, double tol, double alpha,
                              const Execution& execution);
 
 }  // namespace carmina

@@ -49,7 +49,7 @@ template <Real T>
 PredictedTimes SolverChoice::predicted(const FourierMap<T>& map, double tol) const {
   const auto n = static_cast<double>(rows), m = static_cast<double>(map.n_features());
   if (options.solver != "auto" || n * m * m < 2e11) return {};
-  return predict_times(map, rows, dim_out, std::min(options.tol, tol), options.execution);
+  return predict_times(map, rows, dim_out, std::min(options.tol, tol), options.alpha, options.execution);
 }
 template PredictedTimes SolverChoice::predicted(const FourierMap<float>&, double) const;
 template PredictedTimes SolverChoice::predicted(const FourierMap<double>&, double) const;
