@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from carmina import FourierFeatures, KernelRegressor
 
+# A process started in the background may have been told to ignore Ctrl-C.
 LONG_FIT = """
+import signal
 import numpy as np
 from carmina import KernelRegressor
+signal.signal(signal.SIGINT, signal.default_int_handler)
 X = np.random.default_rng(0).normal(size=(400_000, 8)).astype(np.float32)
 print("ready", flush=True)
 try:
