@@ -53,7 +53,7 @@ void FitArguments::add(CLI::App& command) {
       ->type_name("NUMBERS");
   command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
   option("--seed", seed_, "N", "Seed of the random features")->check(looks_like_integer());
-  option("--sampling", sampling_, "iid|orthogonal|sobol|hadamard", "How the features' frequencies are drawn");
+  option("--sampling", sampling_, "iid|orthogonal|sobol|hadamard|phases", "How the features' frequencies are drawn");
   option("--solver", fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs",
          "direct: factorise a matrix; cg: iterate, in less memory; newton, lbfgs, adam: other losses than squared; the "
          "rest and adam with squared: Fourier features only");
@@ -91,7 +91,7 @@ void FitArguments::check_words() {
   };
   known("--operator", coupling_, {"", "none", "decomposable", "curl-free", "divergence-free"});
   known("--solver", fit.solver, {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
-  known("--sampling", sampling_, {"iid", "orthogonal", "sobol", "hadamard"});
+  known("--sampling", sampling_, {"iid", "orthogonal", "sobol", "hadamard", "phases"});
   require(matrix_.empty() || coupling_.empty() || coupling_ == "decomposable",
           "--output-matrix needs --operator decomposable, found {}", coupling_);
   check_kernel();

@@ -26,6 +26,10 @@ def carmina_orthogonal(spec):
     return carmina_fourier(spec | {"sampling": "orthogonal"})
 
 
+def carmina_phases(spec):
+    return carmina_fourier(spec | {"sampling": "phases"})
+
+
 def carmina_exact(spec):
     return carmina_regressor(spec, approximation="exact", fit_intercept=False)  # KernelRidge has none
 
@@ -68,6 +72,7 @@ def kernel_ridge(spec):
 CONTENDERS = {
     "Carmina, Fourier": carmina_fourier,
     "Carmina, Fourier, orthogonal": carmina_orthogonal,
+    "Carmina, Fourier, phases": carmina_phases,
     "Carmina, exact": carmina_exact,
     "Carmina, sub_sample": carmina_sub_sample,
     "RBFSampler + Ridge": sampler_ridge,

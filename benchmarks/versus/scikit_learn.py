@@ -24,15 +24,15 @@ def fourier(args: argparse.Namespace) -> None:
             words = f"RBFSampler + Ridge with {components:,} components"
             notes.append(f"{words} is left out: it needs about {harness.gigabytes(needed)}.")
             continue
-        theirs, ours = specs(
-            ("RBFSampler + Ridge", "Carmina, Fourier"),
+        theirs, phases, ours = specs(
+            ("RBFSampler + Ridge", "Carmina, Fourier, phases", "Carmina, Fourier"),
             args,
             dtype="float32",
             **shape | {"components": components},
         )
         # Cosines and sines are of half as many frequencies as cosines alone: more columns make up for it.
         wider = ours | {"components": components * 5 // 4}
-        groups.append(([theirs, ours, wider], repeats))
+        groups.append(([theirs, phases, ours, wider], repeats))
     columns = ["rows", "columns", "fit", "predict", "memory", "loaded", "rmse"]
     compare("fourier", groups, columns, args, notes)
 

@@ -32,11 +32,14 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     gamma : "median" or float, default="median"
         γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
         distance between the rows of X.
-    sampling : "iid", "orthogonal", "sobol" or "hadamard", default="iid"
+    sampling : "iid", "orthogonal", "sobol", "hadamard" or "phases", default="iid"
         How frequencies are drawn: independently; in blocks of mutually orthogonal ones, for all kernels but
         "laplacian"; from shifted quasi-random points; or, for the same kernels as "orthogonal", as products
-        of Hadamard and sign matrices, on which rows of many columns are projected several times faster. The
-        latter three often estimate better.
+        of Hadamard and sign matrices, on which rows of many columns are projected several times faster. These
+        three often estimate better. "phases": independently, one frequency for each column, which is a cosine
+        with a random phase, D^(−1/2) cos(⟨x, ω_j⟩ + b_j), as in scikit-learn's `RBFSampler`; for one scalar
+        kernel, alone or decomposable. Twice as many frequencies learn more from few columns, though each
+        estimates the kernel less well.
     random_state : int, generator or None, default=None
         An integer is the seed itself; None or a generator is asked for one.
 
@@ -45,7 +48,10 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     kernel_ : kernel
         The kernel, its width resolved.
     frequencies_ : ndarray of shape (n_components / 2, n_features_in_)
-        The ω_j, in the precision of X; those of a sum's terms one after the other.
+        The ω_j, in the precision of X; those of a sum's terms one after the other. n_components of them where
+        sampling="phases".
+    phases_ : ndarray of shape (n_components,) or None
+        The b_j where sampling="phases".
     n_features_in_ : int
         Columns of X.
 
@@ -86,6 +92,10 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         }
         self._dtype = X.dtype
         self._structured = self._draw["sampling"] == "hadamard"
+        self.phases_ = None
+        if self._draw["sampling"] == "phases":
+            drawn = {key: self._draw[key] for key in ("n_components", "seed")}
+            self.phases_ = _core.sample_phases(**drawn, dtype=self._dtype.name)
         if self._structured:  # nothing is kept, but what cannot be drawn is refused here
             self._features_of(self.kernel_, X[:1])
         else:
@@ -141,7 +151,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _features_of(self, kernel: kernels.Kernel, X: NDArray) -> NDArray:
         if self._structured:
             return _core.hadamard_features(kernel, self._draw["n_components"], self._draw["seed"], X)
-        return _core.fourier_features(kernel, self._frequencies, X)
+        return _core.fourier_features(kernel, self._frequencies, X, self.phases_)
 
     @property
     def _n_features_out(self) -> int:

@@ -32,7 +32,7 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
     raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
 
 
-SAMPLINGS = ["iid", "orthogonal", "sobol", "hadamard"]
+SAMPLINGS = ["iid", "orthogonal", "sobol", "hadamard", "phases"]
 APPROXIMATIONS = ["fourier", "exact", *_core.sketch_names()]
 SOLVERS = ["auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"]
 

@@ -5,6 +5,7 @@
 #include <carmina/core/matrix.hpp>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include <nanobind/ndarray.h>
@@ -80,10 +81,10 @@ struct NewArray {
   explicit NewArray(std::initializer_list<std::size_t> shape) {
     std::size_t size = 1;
     for (const std::size_t length : shape) size *= length;
-    auto memory = std::make_unique_for_overwrite<T[]>(size);
-    data = memory.get();
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    memory.release();
+    // At the start of a line, so that whole lines can be written past the caches.
+    constexpr std::align_val_t line{64};
+    data = static_cast<T*>(::operator new(size * sizeof(T), line));
+    nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, line); });
     array = Array<T>(data, shape, owner);
   }
   auto view(Index rows, Index columns) { return map_rows(data, rows, columns); }

@@ -38,7 +38,7 @@ nb::object kernel_features(const Kernel& kernel, const FourierMap<T>& map, const
     });
     return nb::cast(out.array);
   }
-  const Expansion expansion(kernel, map.frequencies().template cast<double>(), p);
+  const Expansion expansion(kernel, map.unit_frequencies(), p);
   const auto width = static_cast<std::size_t>(expansion.dim_coef());
   NewArray<T> out = outputs ? NewArray<T>({n, static_cast<std::size_t>(p), width}) : NewArray<T>({n, width});
   run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
@@ -74,17 +74,29 @@ void bind_features(nb::module_& m) {
       },
       nb::arg("kernel"), nb::arg("dim_in"), nb::arg("n_components"), nb::arg("seed"), nb::arg("dtype"),
       nb::arg("sampling") = "iid",
-      "Frequencies of a kernel's spectral measure, n_components / 2 for each of its terms, one after the other.");
+      "Frequencies of a kernel's spectral measure, n_components / 2 for each of its terms, one after the other; "
+      "n_components of them where sampling='phases'.");
+  m.def(
+      "sample_phases",
+      [](Index n_components, std::uint64_t seed, const std::string& dtype) {
+        const Vector<double> phases = sample_term_phases(n_components, seed);
+        if (dtype == dtype_name<float>) return nb::cast(to_numpy(Matrix<float>(phases.cast<float>()))).attr("ravel")();
+        return nb::cast(to_numpy(Matrix<double>(phases))).attr("ravel")();
+      },
+      nb::arg("n_components"), nb::arg("seed"), nb::arg("dtype"),
+      "The phases of sampling='phases', one for each column.");
   m.def(
       "fourier_features",
-      [](const Kernel& kernel, nb::handle frequencies, nb::handle X, int threads) {
+      [](const Kernel& kernel, nb::handle frequencies, nb::handle X, nb::handle phases, int threads) {
         return in_precision_of(frequencies, [&](auto precision) {
           using T = decltype(precision);
-          return kernel_features<T>(kernel, FourierMap<T>(Rows<T>(frequencies, "frequencies").view()), Rows<T>(X, "X"),
-                                    threads);
+          const Matrix<T> W = Rows<T>(frequencies, "frequencies").view();
+          if (phases.is_none()) return kernel_features<T>(kernel, FourierMap<T>(W), Rows<T>(X, "X"), threads);
+          const Matrix<T> b = Rows<T>(phases.attr("reshape")(-1, 1), "phases").view();
+          return kernel_features<T>(kernel, FourierMap<T>(W, Vector<T>(b.col(0))), Rows<T>(X, "X"), threads);
         });
       },
-      nb::arg("kernel"), nb::arg("frequencies"), nb::arg("X"), nb::arg("threads") = 0,
+      nb::arg("kernel"), nb::arg("frequencies"), nb::arg("X"), nb::arg("phases") = nb::none(), nb::arg("threads") = 0,
       "Φ(X) in the precision of the frequencies W: (n, n_features), or (n, p, n_features) when operator-valued.");
   m.def(
       "hadamard_features",

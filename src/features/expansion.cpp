@@ -220,13 +220,24 @@ Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterS
 Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                                        Sampling sampling) {
   const auto terms = static_cast<Index>(kernel.terms().size());
-  const Index count = frequency_count(n_components);
+  Index count = frequency_count(n_components);
+  if (sampling == Sampling::phases) {
+    const bool alone = kernel.separable() && !std::holds_alternative<OwnSpectrum>(kernel.terms()[0].coupling);
+    require(alone,
+            "sampling 'phases' is known for one scalar kernel, alone or decomposable, not for a sum or for "
+            "curl-free, divergence-free and Spectral kernels");
+    count = n_components;
+  }
   Matrix<double> W(terms * count, dim_in);
   for (Index i = 0; i < terms; ++i) {
     W.middleRows(i * count, count) = sample_frequencies(kernel.terms()[static_cast<std::size_t>(i)], dim_in, count,
                                                         stream_of_term(seed, i), sampling);
   }
   return W;
+}
+
+Vector<double> sample_term_phases(Index n_components, std::uint64_t seed) {
+  return sample_phases(FourierMap<double>::parts * frequency_count(n_components), stream_of_term(seed, 0));
 }
 
 HadamardFrequencies sample_term_hadamard(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed) {

@@ -20,13 +20,28 @@ constexpr double largest_float_frequency = 256;
 template <Real T>
 FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
     : W_(std::move(frequencies)), transform_(std::move(transform)) {
+  choose_products();
+}
+
+template <Real T>
+FourierMap<T>::FourierMap(Matrix<T> frequencies, Vector<T> phases, InputTransform transform)
+    : W_(std::move(frequencies)), phases_(std::move(phases)), transform_(std::move(transform)) {
+  require(phases_.size() == W_.rows() && W_.rows() % parts == 0,
+          "FourierMap: {} frequencies and {} phases, expected an even number and as many", W_.rows(), phases_.size());
+  choose_products();
+}
+
+template <Real T>
+void FourierMap<T>::choose_products() {
   require(W_.rows() > 0 && W_.cols() > 0, "FourierMap: frequencies are empty ({} x {})", W_.rows(), W_.cols());
-  scale_ = static_cast<T>(1 / std::sqrt(static_cast<double>(W_.rows())));
+  scale_ = static_cast<T>(1 / std::sqrt(static_cast<double>(units())));
   const double largest = static_cast<double>(W_.cwiseAbs().maxCoeff());
   if (std::same_as<T, float> && largest > largest_float_frequency) {
     wide_ = W_.template cast<double>();
   } else if (dim_in() <= backend::RowPanels<T>::longest) {
-    panels_ = backend::RowPanels<T>(W_.data(), units(), dim_in());
+    using Panels = backend::RowPanels<T>;
+    panels_ = phases_.size() > 0 ? Panels::half_turns(W_.data(), phases_.data(), W_.rows(), dim_in())
+                                 : Panels::quarter_turns(W_.data(), W_.rows(), dim_in());
   }
 }
 
@@ -39,8 +54,10 @@ FourierMap<T>::FourierMap(const ScalarKernel& kernel, Index dim_in, Index n_comp
         if (sampling == Sampling::hadamard) {
           return FourierMap(sample_hadamard(kernel, dim_in, count, random), std::move(transform));
         }
-        return FourierMap(sample_frequencies(kernel, dim_in, count, random, sampling).template cast<T>(),
-                          std::move(transform));
+        const Index waves = sampling == Sampling::phases ? parts * count : count;
+        Matrix<T> W = sample_frequencies(kernel, dim_in, waves, random, sampling).template cast<T>();
+        if (sampling != Sampling::phases) return FourierMap(std::move(W), std::move(transform));
+        return FourierMap(std::move(W), sample_phases(waves, random).template cast<T>(), std::move(transform));
       }()) {}
 
 template <Real T>
@@ -53,25 +70,47 @@ typename FourierMap<T>::Prepared FourierMap<T>::prepare(const T* X, Index ldx, I
 template <Real T>
 void FourierMap<T>::tile(const Prepared& in, Index first, Index count, T* out, Index part_offset, Index ldo) const {
   if (structure_) return structured_tile(in, first, count, out, part_offset, ldo);
-  if (!panels_.empty()) {
-    panels_.sincos_of_products(in.x, in.stride, in.rows, first, count, scale_, out, part_offset, ldo);
+  if (phases_.size() > 0) {
+    for (Index k = 0; k < parts; ++k) phased_columns(in, k * units() + first, count, out + k * part_offset, ldo);
     return;
   }
-  // Phases X Wᵀ (rows, count) where the cosines will stand, then cosines over them and sines beside.
-  if (wide_.size() > 0) {
-    wide_phases(in, first, count, out, ldo);
-  } else {
-    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(1), in.x, in.stride,
-                     W_.row(first).data(), dim_in(), T(0), out, ldo);
+  if (!panels_.empty()) {
+    panels_.sincos_of_products(in.x, in.stride, in.rows, first, count, scale_, out, part_offset, ldo, in.past_caches);
+    return;
   }
+  // X Wᵀ where the cosines will stand, then cosines over it and sines beside.
+  products(in, first, count, out, ldo);
   for (Index i = 0; i < in.rows; ++i) {
-    T* phases = out + i * ldo;
-    backend::sincos_scaled(phases, scale_, phases, phases + part_offset, count);
+    T* row = out + i * ldo;
+    backend::sincos_scaled(row, scale_, row, row + part_offset, count);
+  }
+}
+
+// Of frequencies [first, first + count), each with its own phase.
+template <Real T>
+void FourierMap<T>::phased_columns(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+  if (!panels_.empty()) {
+    return panels_.cosines_of_products(in.x, in.stride, in.rows, first, count, scale_, out, ldo, in.past_caches);
+  }
+  products(in, first, count, out, ldo);
+  thread_local std::vector<T> sines;
+  sines.resize(static_cast<std::size_t>(count));
+  for (Index i = 0; i < in.rows; ++i) {
+    T* row = out + i * ldo;
+    for (Index j = 0; j < count; ++j) row[j] += phases_[first + j];
+    backend::sincos_scaled(row, scale_, row, sines.data(), count);
   }
 }
 
 template <Real T>
-void FourierMap<T>::wide_phases(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+void FourierMap<T>::products(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
+  if (wide_.size() > 0) return wide_products(in, first, count, out, ldo);
+  backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(1), in.x, in.stride,
+                   W_.row(first).data(), dim_in(), T(0), out, ldo);
+}
+
+template <Real T>
+void FourierMap<T>::wide_products(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
   thread_local std::vector<double> scratch;
   const Index d = dim_in();
   scratch.resize(static_cast<std::size_t>(in.rows * (d + count)));

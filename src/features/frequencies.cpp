@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace carmina {
 namespace {
@@ -92,8 +93,9 @@ Sampling parse_sampling(const std::string& name) {
   if (name == "iid") return Sampling::iid;
   if (name == "orthogonal") return Sampling::orthogonal;
   if (name == "sobol") return Sampling::sobol;
-  require(name == "hadamard", "sampling must be 'iid', 'orthogonal', 'sobol' or 'hadamard', found '{}'", name);
-  return Sampling::hadamard;
+  if (name == "hadamard") return Sampling::hadamard;
+  require(name == "phases", "sampling must be 'iid', 'orthogonal', 'sobol', 'hadamard' or 'phases', found '{}'", name);
+  return Sampling::phases;
 }
 
 std::string sampling_name(Sampling sampling) {
@@ -106,8 +108,16 @@ std::string sampling_name(Sampling sampling) {
       return "sobol";
     case Sampling::hadamard:
       return "hadamard";
+    case Sampling::phases:
+      return "phases";
   }
   fail("unknown sampling");
+}
+
+Vector<double> sample_phases(Index count, const Random& random) {
+  const Random stream = random.child(0xfffe);
+  return Vector<double>::NullaryExpr(
+      count, [&](Index i) { return 2 * std::numbers::pi * stream.uniform(static_cast<std::uint64_t>(i)); });
 }
 
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,

@@ -13,11 +13,12 @@ namespace {
 
 using backend::Transpose;
 
-constexpr Index tile_rows = 256;       // rows evaluated together
-constexpr Index tile_bytes = 1 << 19;  // of features: half of a usual second-level cache
-constexpr Index sum_rows = 2048;       // rows summed in T before they join the sum in double
-constexpr Index wave = 16;             // such sums under way at once, whatever the number of threads
-constexpr Index few_columns = 16;      // up to here products are faster without BLAS
+constexpr Index tile_rows = 256;          // rows evaluated together
+constexpr Index tile_bytes = 1 << 19;     // of features: half of a usual second-level cache
+constexpr Index sum_rows = 2048;          // rows summed in T before they join the sum in double
+constexpr Index wave = 16;                // such sums under way at once, whatever the number of threads
+constexpr Index cached_bytes = 16 << 20;  // more than that is not in the caches when it is read
+constexpr Index few_columns = 16;         // up to here products are faster without BLAS
 
 template <class M>
 Index units_per_tile() {
@@ -124,13 +125,20 @@ template <ScalarMap M>
 void evaluate(const M& map, ConstView<typename M::Scalar> X, View<typename M::Scalar> out, const Execution& execution) {
   using T = typename M::Scalar;
   check_inputs(map, X.cols());
-  const Index n = X.rows(), units = map.units(), step = units_per_tile<M>();
+  const Index n = X.rows(), units = map.units();
+  // What nobody reads soon is written past the caches, along whole rows.
+  const bool past = out.size() * static_cast<Index>(sizeof(T)) > cached_bytes;
   const int threads = execution.thread_count();
   Scratch<T> prepared(threads, map.prepared_size(tile_rows));
   parallel_for((n + tile_rows - 1) / tile_rows, threads, [&](Index task, int worker) {
     execution.poll(worker);
     const Index first = task * tile_rows, rows = std::min(tile_rows, n - first);
-    const auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    Index step = units_per_tile<M>();
+    if constexpr (requires { in.past_caches; }) {
+      in.past_caches = past;
+      if (past) step = units;
+    }
     for (Index u = 0; u < units; u += step) {
       map.tile(in, u, std::min(step, units - u), out.data() + first * out.outerStride() + u, units, out.outerStride());
     }

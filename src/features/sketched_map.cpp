@@ -168,7 +168,9 @@ template <Real T>
 void SketchedMap<T>::fold() {
   const bool dense = std::holds_alternative<Matrix<double>>(mixing_);
   if (!dense && columns_of(mixing_) > rows_of(mixing_)) return;
-  std::visit([&](const auto& m) { direct_ = whitening_.transpose() * m; }, mixing_);
+  const Matrix<double> both =
+      std::visit([&](const auto& m) -> Matrix<double> { return whitening_.transpose() * m; }, mixing_);
+  direct_ = both.template cast<T>();
 }
 
 template <Real T>
@@ -187,10 +189,10 @@ typename SketchedMap<T>::Prepared SketchedMap<T>::prepare(const T* X, Index ldx,
     const Index count = std::min(block_rows, rows - first);
     auto z = map_rows(scratch + first * r, count, r);
     const auto in = kernel_map_.prepare(X + first * ldx, ldx, count, inner);
-    const auto mixed = [&](const auto& m) { return mixed_values(kernel_map_, m, in, kernel_map_.units()); };
     if (direct_.size() > 0) {
-      z = mixed(direct_).transpose().template cast<T>();
+      folded_values(in, z.data());
     } else {
+      const auto mixed = [&](const auto& m) { return mixed_values(kernel_map_, m, in, kernel_map_.units()); };
       const Matrix<double> g = std::visit(mixed, mixing_);  // S k(x)
       Matrix<double> whitened(count, r);
       backend::gemm<double>(Transpose::yes, Transpose::no, count, r, g.rows(), 1.0, g.data(), count, whitening_.data(),
@@ -199,6 +201,21 @@ typename SketchedMap<T>::Prepared SketchedMap<T>::prepare(const T* X, Index ldx,
     }
   }
   return {scratch, rows};
+}
+
+// z (rows, r) = K directᵀ. In float: what is lost is of the order of what the kernel's values had lost, and where that
+// matters, along eigenvectors of small eigenvalues, both are below what `floor_float` leaves out.
+template <Real T>
+void SketchedMap<T>::folded_values(const typename KernelMap<T>::Prepared& in, T* z) const {
+  const Index r = n_features(), anchors = kernel_map_.units();
+  const auto turned = kernel_map_.turn(in);
+  Matrix<T> values(anchor_tile, in.rows);
+  for (Index first = 0; first < anchors; first += anchor_tile) {
+    const Index count = std::min(anchor_tile, anchors - first);
+    kernel_map_.turned_tile(in, turned, first, count, values.data(), in.rows);
+    backend::gemm<T>(Transpose::yes, Transpose::yes, in.rows, r, count, T(1), values.data(), in.rows,
+                     direct_.data() + first, anchors, first > 0 ? T(1) : T(0), z, r);
+  }
 }
 
 template <Real T>

@@ -82,7 +82,7 @@ typename FitPath<T>::PathFit FitPath<T>::fourier_path(const RidgePathProblem& pr
   FourierMap<T> map = sample_map();
   const Index m = map.n_features();
   std::optional<Expansion> expansion;
-  if (!kernel_->separable()) expansion.emplace(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
+  if (!kernel_->separable()) expansion.emplace(*kernel_, map.unit_frequencies(), rows_.dim_out());
   if (!expansion && summary_.rows < m) return fourier_dual_path(std::move(map), problem);
   const Index order = expansion ? expansion->dim_coef() : m;
   const double sums = 8.0 * std::pow(static_cast<double>(m + rows_.dim_out() + 1), 2);

@@ -166,7 +166,7 @@ KernelMachine<T> FitPath<T>::fit_fourier_any_loss() {
   if (kernel_->separable()) {
     return finish(map, minimise_loss(map, CoefficientSpace(outputs_, map.n_features(), rows_.dim_out())));
   }
-  const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
+  const Expansion expansion(*kernel_, map.unit_frequencies(), rows_.dim_out());
   return finish(map, minimise_loss(map, CoefficientSpace(expansion, map.n_features())));
 }
 

@@ -100,7 +100,7 @@ LinearSolution FitPath<T>::iterate(const FourierMap<T>& map, const Expansion& ex
 template <Real T>
 KernelMachine<T> FitPath<T>::fit_fourier_expanded() {
   FourierMap<T> map = sample_map();
-  const Expansion expansion(*kernel_, map.frequencies().template cast<double>(), rows_.dim_out());
+  const Expansion expansion(*kernel_, map.unit_frequencies(), rows_.dim_out());
   const Index m = map.n_features();
   LinearSolution solution;
   if (choice().iterative_only()) {

@@ -54,7 +54,7 @@ KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index 
       if (!outputs.identity()) root = outputs.root().template cast<T>();
       solution = solve_primal(moments, {outputs, record.alpha, record.fit_intercept}, execution, record.report);
     } else {
-      const Expansion expansion(machine.kernel(), map.frequencies().template cast<double>(), p);
+      const Expansion expansion(machine.kernel(), map.unit_frequencies(), p);
       solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report);
     }
   }
@@ -89,7 +89,7 @@ KernelMachine<T> merge(const KernelMachine<T>& a, const KernelMachine<T>& b, con
   const auto &left = std::get<FourierMap<T>>(a.map()), &right = std::get<FourierMap<T>>(b.map());
   require(a.kernel() == b.kernel(), "merge: the machines have different kernels; give both the same width");
   require(a.dim_in() == b.dim_in() && a.dim_out() == b.dim_out() && left.units() == right.units() &&
-              left.frequencies() == right.frequencies(),
+              left.frequencies() == right.frequencies() && left.phases() == right.phases(),
           "merge: the machines have different frequencies; give both the same random_state and n_components");
   const InputTransform &one = left.transform(), &two = right.transform();
   require(same(one.fill, two.fill) && same(one.shift, two.shift) && same(one.factor, two.factor),

@@ -171,6 +171,7 @@ void put_frequencies(ModelFile& file, const FourierMap<T>& map) {
     put_vector(file, "hadamard_lengths", structured->lengths);
   } else {
     file.put<T>("frequencies", map.frequencies());
+    if (map.phases().size() > 0) file.put<T>("phases", Matrix<T>(map.phases()));
   }
 }
 
@@ -241,6 +242,11 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     kernel.check_dimensions(d, intercept.size());
     const auto make_map = [&]() -> Map {
       if (structured) return FourierMap<T>(std::move(signs), std::move(transform));
+      if (file.tensors.contains("phases")) {
+        const Matrix<T> phases = file.get<T>("phases");
+        require(kernel.separable() != nullptr, "'phases' do not go with the kernel");
+        return FourierMap<T>(std::move(base), phases.template reshaped<Eigen::RowMajor>(), std::move(transform));
+      }
       if (fourier) return FourierMap<T>(std::move(base), std::move(transform));
       if (const Term* term = kernel.separable())
         return KernelMap<T>(term->scalar, std::move(base), std::move(transform));

@@ -17,6 +17,7 @@ namespace {
 class KernelFeatures {
  public:
   KernelFeatures(const Kernel& kernel, Index d, Index p, const FitOptions& options) : kernel_(kernel), p_(p) {
+    require(options.sampling != Sampling::phases, "evidence: it is not known for sampling 'phases'");
     W_ = sample_term_frequencies(kernel, d, options.n_components, options.seed, options.sampling);
     const Index terms = static_cast<Index>(kernel.terms().size()), count = W_.rows() / terms;
     const bool separable = kernel.separable() != nullptr;

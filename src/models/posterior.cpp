@@ -137,7 +137,7 @@ struct Posterior<T>::State {
       };
       return;
     }
-    auto expansion = std::make_shared<Expansion>(machine.kernel(), map.frequencies().template cast<double>(), p);
+    auto expansion = std::make_shared<Expansion>(machine.kernel(), map.unit_frequencies(), p);
     const Matrix<double> L = factor(expansion->gram(gram.gram, execution.thread_count()), 1, alpha, {}, execution);
     covariance = [=, this](ConstView<T> X, const Execution& run) {
       const Matrix<double> phi = centred_features(X, run);

@@ -45,7 +45,7 @@ class SquaredLossPaths {
   Matrix<double> fourier() {
     const auto map = sample_term_map<double>(kernel_, rows_.X.cols(), fit_.n_components, fit_.seed, fit_.sampling);
     if (!term_) {
-      const Expansion expansion(kernel_, map.frequencies(), rows_.Y.cols());
+      const Expansion expansion(kernel_, map.unit_frequencies(), rows_.Y.cols());
       const bool room = primal_fits(map.n_features()) && fits(2 * square(expansion.dim_coef()));
       return room ? primal(map, &expansion) : none();
     }

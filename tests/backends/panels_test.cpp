@@ -100,6 +100,8 @@ Matrix<T> laid_out(const Matrix<T>& rows, Index width) {
   return cells;
 }
 
+constexpr double two_over_pi = 0.63661977236758134308;
+
 // Any rows, inputs and part of the columns: the values of plain sums, and the same bits whatever the part.
 TYPED_TEST(Panels, FunctionsOfProducts) {
   using T = TypeParam;
@@ -110,18 +112,45 @@ TYPED_TEST(Panels, FunctionsOfProducts) {
          {std::array<Index, 3>{1, 1, 1}, {3, 5, 2}, {8, 32, 16}, {9, 33, 7}, {20, 100, 3}, {33, 64, 130}}) {
       const Matrix<T> X = testing::random_matrix<T>(rows, dim, 1), W = testing::random_matrix<T>(count, dim, 2);
       const Matrix<T> panels = laid_out<T>(W, f.panel_rows);
+      const Matrix<T> quarters = laid_out<T>(W * T(two_over_pi), f.panel_rows);
+      const Matrix<T> halves = laid_out<T>(W * T(two_over_pi / 2), f.panel_rows);
+      const double longest = W.rowwise().norm().maxCoeff();
+      Vector<T> starts = Vector<T>::Zero(halves.rows() / dim * f.panel_rows);
+      starts.head(count) = testing::random_matrix<T>(count, 1, 3).col(0);  // half turns
       const Matrix<double> phases = X.template cast<double>() * W.template cast<double>().transpose();
       Matrix<T> all = Matrix<T>::Constant(rows, 2 * count + 3, T(7));
-      f.sincos_products(X.data(), dim, rows, dim, panels.data(), W.rowwise().norm().maxCoeff(), 0, count, T(0.5),
-                        all.data(), count + 1, all.cols());
+      f.sincos_products(X.data(), dim, rows, dim, quarters.data(), longest, 0, count, T(0.5), all.data(), count + 1,
+                        all.cols(), false);
+      Matrix<T> phased = Matrix<T>::Constant(rows, count + 1, T(7));
+      f.cosine_products(X.data(), dim, rows, dim, halves.data(), starts.data(), longest, 0, count, T(0.5),
+                        phased.data(), phased.cols(), false);
       const double allowed = 4 * unit * (1 + static_cast<double>(dim) * phases.cwiseAbs().maxCoeff());
       for (Index i = 0; i < rows; ++i) {
         for (Index j = 0; j < count; ++j) {
           ASSERT_NEAR(double(all(i, j)), 0.5 * std::cos(phases(i, j)), allowed) << set->name;
           ASSERT_NEAR(double(all(i, count + 1 + j)), 0.5 * std::sin(phases(i, j)), allowed) << set->name;
+          const double moved = phases(i, j) + 3.14159265358979323846 * double(starts[j]);
+          ASSERT_NEAR(double(phased(i, j)), 0.5 * std::cos(moved), allowed) << set->name;
         }
+        ASSERT_EQ(phased(i, count), T(7));
         ASSERT_EQ(all(i, count), T(7));  // between the parts
         ASSERT_EQ(all(i, 2 * count + 1), T(7));
+      }
+      // Past the caches the same bits, wherever they can and cannot go there.
+      const Index room = (count + 15) / 16 * 16;
+      for (const Index shift : {0, 1}) {
+        std::vector<T> memory(static_cast<std::size_t>(rows * 2 * room + 64), T(7));
+        const std::size_t to_line = (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) / sizeof(T) % 16;
+        T* const out = memory.data() + to_line + shift;
+        f.sincos_products(X.data(), dim, rows, dim, quarters.data(), longest, 0, count, T(0.5), out, room, 2 * room,
+                          true);
+        Matrix<T> both = Eigen::Map<Matrix<T>>(out, rows, 2 * room);
+        ASSERT_EQ(both.leftCols(count), all.leftCols(count)) << set->name;
+        ASSERT_EQ(both.middleCols(room, count), all.middleCols(count + 1, count)) << set->name;
+        f.cosine_products(X.data(), dim, rows, dim, halves.data(), starts.data(), longest, 0, count, T(0.5), out,
+                          2 * room, true);
+        both = Eigen::Map<Matrix<T>>(out, rows, 2 * room);
+        ASSERT_EQ(both.leftCols(count), phased.leftCols(count)) << set->name;
       }
       const Vector<T> x_norms = X.rowwise().squaredNorm();
       Vector<T> w_norms = Vector<T>::Zero((count + f.panel_rows - 1) / f.panel_rows * f.panel_rows);
@@ -141,9 +170,12 @@ TYPED_TEST(Panels, FunctionsOfProducts) {
       for (Index i = 0; i < rows; ++i) {
         for (Index first = 0; first < count; first += 5) {
           const Index part = std::min<Index>(5, count - first);
-          Matrix<T> piece(2, part), distance(1, part);
-          f.sincos_products(X.row(i).data(), dim, 1, dim, panels.data(), W.rowwise().norm().maxCoeff(), first, part,
-                            T(0.5), piece.data(), part, 2 * part);
+          Matrix<T> piece(2, part), alone(1, part), distance(1, part);
+          f.sincos_products(X.row(i).data(), dim, 1, dim, quarters.data(), longest, first, part, T(0.5), piece.data(),
+                            part, 2 * part, false);
+          f.cosine_products(X.row(i).data(), dim, 1, dim, halves.data(), starts.data(), longest, first, part, T(0.5),
+                            alone.data(), part, false);
+          ASSERT_EQ(alone.row(0), phased.row(i).segment(first, part)) << set->name;
           f.distances(X.row(i).data(), dim, 1, dim, &x_norms[i], panels.data(), w_norms.data(), first, part,
                       distance.data(), part);
           ASSERT_EQ(piece.row(0), all.row(i).segment(first, part)) << set->name;
@@ -152,6 +184,33 @@ TYPED_TEST(Panels, FunctionsOfProducts) {
         }
       }
     }
+  }
+}
+
+// Turns of any size are whole ones and what is left, exactly: features at 2^k + 1/8 quarter turns are those at 1/8, as
+// long as the type has room for both. Beyond, and at NaN, nothing but what must be.
+TYPED_TEST(Panels, TurnsOfAnySize) {
+  using T = TypeParam;
+  const int digits = std::numeric_limits<T>::digits;
+  for (const VectorMath* set : instruction_sets()) {
+    const auto& f = functions<T>(*set);
+    const Matrix<T> panels = laid_out<T>(Matrix<T>::Ones(1, 1), f.panel_rows);
+    const T none = 0;
+    const Vector<T> starts = Vector<T>::Constant(f.panel_rows, none);
+    const auto features = [&](T x) {
+      Vector<T> out(3);
+      f.sincos_products(&x, 1, 1, 1, panels.data(), 1, 0, 1, T(1), out.data(), 1, 2, false);
+      f.cosine_products(&x, 1, 1, 1, panels.data(), starts.data(), 1, 0, 1, T(1), &out[2], 1, false);
+      return out;
+    };
+    const Vector<T> eighth = features(T(0.125));
+    for (int k = 2; k <= digits - 4; ++k) EXPECT_EQ(features(std::ldexp(T(1), k) + T(0.125)), eighth) << set->name << k;
+    for (int k = digits - 3; k < 120; ++k) {
+      EXPECT_EQ(features(std::ldexp(T(1), k)), features(T(0))) << set->name << k;
+    }
+    EXPECT_EQ(features(T(0)), (Vector<T>(3) << T(1), T(0), T(1)).finished());
+    EXPECT_TRUE(features(std::numeric_limits<T>::quiet_NaN()).array().isNaN().all()) << set->name;
+    EXPECT_TRUE(features(std::numeric_limits<T>::infinity()).array().isNaN().all()) << set->name;
   }
 }
 
@@ -164,9 +223,9 @@ TYPED_TEST(Panels, OneRowFarOut) {
     const Matrix<T> W = testing::random_matrix<T>(40, 3, 2), panels = laid_out<T>(W, f.panel_rows);
     const double largest = W.rowwise().norm().maxCoeff();
     Matrix<T> before(10, 80), after(10, 80);
-    f.sincos_products(X.data(), 3, 10, 3, panels.data(), largest, 0, 40, T(1), before.data(), 40, 80);
-    X.row(4) *= T(1e10);
-    f.sincos_products(X.data(), 3, 10, 3, panels.data(), largest, 0, 40, T(1), after.data(), 40, 80);
+    f.sincos_products(X.data(), 3, 10, 3, panels.data(), largest, 0, 40, T(1), before.data(), 40, 80, false);
+    X.row(4) *= std::same_as<T, float> ? T(1e10) : T(1e20);
+    f.sincos_products(X.data(), 3, 10, 3, panels.data(), largest, 0, 40, T(1), after.data(), 40, 80, false);
     for (Index i = 0; i < 10; ++i) {
       if (i != 4) EXPECT_EQ(after.row(i), before.row(i)) << set->name;
     }

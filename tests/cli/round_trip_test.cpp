@@ -185,7 +185,7 @@ TEST_F(Program, TakesEveryChoiceOfAFit) {
     EXPECT_THAT(about, HasSubstr(fmt::format("chosen         {}: asked for\n", solver)));
   }
 
-  for (const char* sampling : {"orthogonal", "sobol", "hadamard"}) {
+  for (const char* sampling : {"orthogonal", "sobol", "hadamard", "phases"}) {
     options = small_fit();
     options.sampling = parse_sampling(sampling);
     fit({"--sampling", sampling});

@@ -14,9 +14,14 @@ using testing::max_difference;
 using testing::random_matrix;
 using testing::tolerance;
 
-// A Fourier map of structured frequencies is no type of its own: this stands for it in the list of all.
+// Fourier maps of structured frequencies and with phases are no types of their own: these stand for them in the list of
+// all.
 template <class T>
 struct Structured {
+  using Scalar = T;
+};
+template <class T>
+struct Phased {
   using Scalar = T;
 };
 template <class M>
@@ -25,6 +30,11 @@ struct Made {
 };
 template <class T>
 struct Made<Structured<T>> {
+  using Map = FourierMap<T>;
+};
+
+template <class T>
+struct Made<Phased<T>> {
   using Map = FourierMap<T>;
 };
 
@@ -42,6 +52,14 @@ FourierMap<double> make_map<FourierMap<double>>(Index size, Index d, InputTransf
 template <>
 FourierMap<float> make_map<Structured<float>>(Index size, Index d, InputTransform t) {
   return {Gaussian(1.7), d, 2 * size, 3, std::move(t), Sampling::hadamard};
+}
+template <>
+FourierMap<float> make_map<Phased<float>>(Index size, Index d, InputTransform t) {
+  return {Gaussian(1.7), d, 2 * size, 3, std::move(t), Sampling::phases};
+}
+template <>
+FourierMap<double> make_map<Phased<double>>(Index size, Index d, InputTransform t) {
+  return {Gaussian(1.7), d, 2 * size, 3, std::move(t), Sampling::phases};
 }
 template <>
 KernelMap<float> make_map<KernelMap<float>>(Index size, Index d, InputTransform t) {
@@ -73,8 +91,9 @@ SketchedMap<double> make_map<SketchedMap<double>>(Index size, Index d, InputTran
 
 template <class M>
 class MapLaws : public ::testing::Test {};
-using AllMaps = ::testing::Types<FourierMap<float>, FourierMap<double>, Structured<float>, Structured<double>,
-                                 KernelMap<float>, KernelMap<double>, SketchedMap<float>, SketchedMap<double>>;
+using AllMaps =
+    ::testing::Types<FourierMap<float>, FourierMap<double>, Structured<float>, Structured<double>, Phased<float>,
+                     Phased<double>, KernelMap<float>, KernelMap<double>, SketchedMap<float>, SketchedMap<double>>;
 TYPED_TEST_SUITE(MapLaws, AllMaps);
 
 struct Shape {
@@ -98,9 +117,10 @@ Matrix<typename M::Scalar> features(const M& map, const Matrix<typename M::Scala
 // The slow twin: one row, one unit at a time.
 template <class T>
 double brute_force(const FourierMap<T>& map, const Vector<double>& x, Index column) {
+  const auto angle = [&](Index j) { return x.dot(map.frequencies().row(j).transpose().template cast<double>()); };
   const Index D = map.units(), j = column % D;
-  const double phase = x.dot(map.frequencies().row(j).transpose().template cast<double>());
-  return (column < D ? std::cos(phase) : std::sin(phase)) / std::sqrt(double(D));
+  if (map.phases().size() > 0) return std::cos(angle(column) + double(map.phases()[column])) / std::sqrt(double(D));
+  return (column < D ? std::cos(angle(j)) : std::sin(angle(j))) / std::sqrt(double(D));
 }
 template <class T>
 double brute_force(const KernelMap<T>& map, const Vector<double>& x, Index column) {

@@ -32,7 +32,7 @@ def with_value(array, value):
         ({"kernel": Decomposable(Gaussian(1.0), np.eye(3))}, "output matrix A is 3 x 3, Y has 2 columns"),
         ({"approximation": "nystroem"}, "approximation must be 'fourier' or 'exact' or .*, found 'nystroem'"),
         ({"loss": "cubic"}, "'cubic'.*'huber'|'cubic'.*huber"),
-        ({"sampling": "halton"}, "'sobol' or 'hadamard', found 'halton'"),
+        ({"sampling": "halton"}, "'hadamard' or 'phases', found 'halton'"),
         ({"solver": "simplex"}, "solver must be 'auto' or 'direct' or 'cg' or .* 'lbfgs', found 'simplex'"),
         ({"solver": "newton"}, "solver 'newton' is for losses other than the squared one"),
         ({"loss": "huber", "solver": "cg"}, "solver 'cg' is for the squared loss"),

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from carmina import FourierFeatures, KernelRegressor, _core
-from carmina.kernels import CurlFree, Decomposable, DivergenceFree, Gaussian, Matern
+from carmina.kernels import CurlFree, Decomposable, DivergenceFree, Gaussian, Laplacian, Matern
 from numpy.testing import assert_allclose
 from sklearn.metrics import pairwise_distances
 
@@ -138,6 +138,34 @@ def test_structured_features_equal_those_of_their_frequencies(dtype):
         assert features.approximate_kernel(rows).shape == kernel(rows).shape
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_phases_are_cosines_of_as_many_frequencies(dtype):
+    rows = X.astype(dtype)
+    matrix = Decomposable(Gaussian(1.5), [[1.0, 0.5], [0.5, 2.0]])
+    for kernel in (Gaussian(1.5), Laplacian(1.5), matrix):
+        features = FourierFeatures(kernel, n_components=64, sampling="phases", random_state=2).fit(rows)
+        W, b = features.frequencies_, features.phases_
+        assert W.shape == (64, X.shape[1])
+        assert b.shape == (64,)
+        assert W.dtype == b.dtype == dtype
+        expected = np.cos(rows @ W.T + b) / np.sqrt(32)
+        if kernel is matrix:
+            assert features.transform(rows).shape == (len(X), 2, 128)
+            expected = np.multiply.outer(expected @ expected.T, matrix.A)
+            found = features.approximate_kernel(rows)
+        else:
+            found = features.transform(rows)
+            again = pickle.loads(pickle.dumps(features))
+            assert (again.transform(rows) == found).all()
+        assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-13)
+        machine = KernelRegressor(kernel, n_components=64, sampling="phases", random_state=2)
+        machine.fit(rows, np.sin(rows[:, :2]))
+        assert (machine._machine.frequencies == W).all()
+        with pytest.raises(ValueError, match="not for sampling='phases'"):
+            machine.approximation_report(rows)
+    assert FourierFeatures().fit(X).phases_ is None
+
+
 def test_the_frequencies_of_one_block_are_orthogonal():
     W = FourierFeatures(n_components=6, sampling="orthogonal", random_state=0).fit(X).frequencies_
     assert_allclose(W @ W.T, np.diag(np.einsum("ij,ij->i", W, W)), atol=1e-12)
@@ -157,7 +185,9 @@ def test_the_smallest_map_there_is():
         ({"n_components": 10.0}, "n_components must be an integer"),
         ({"gamma": "mean"}, "gamma must be 'median'"),
         ({"gamma": 0.0}, "gamma must be"),
-        ({"sampling": "halton"}, "'sobol' or 'hadamard', found 'halton'"),
+        ({"sampling": "halton"}, "'hadamard' or 'phases', found 'halton'"),
+        ({"sampling": "phases", "kernel": CurlFree(Gaussian(1.0))}, "known for one scalar kernel"),
+        ({"sampling": "phases", "kernel": Gaussian(1.0) + Gaussian(2.0)}, "known for one scalar kernel"),
         ({"sampling": "orthogonal", "kernel": "laplacian"}, "the laplacian kernel is not"),
         ({"sampling": "hadamard", "kernel": "laplacian"}, "the laplacian kernel is not"),
         ({"kernel": "unheard"}, "no kernel named 'unheard'; known: gaussian"),

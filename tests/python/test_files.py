@@ -31,13 +31,14 @@ def path(tmp_path):
         {"kernel": Gaussian(0.7), "scale_inputs": True, "fill_missing": True, "fit_intercept": False},
         {"solver": "cg", "memory_budget": "1G", "n_jobs": 1},
         {"solver": "lsmr", "sampling": "sobol"},
+        {"kernel": Gaussian([1.0, 2.0, 0.5]), "sampling": "phases", "scale_inputs": True},
         {
             "kernel": Gaussian([1.0, 2.0, 0.5]) + Matern(1.0, 1.5),
             "sampling": "hadamard",
             "scale_inputs": True,
         },
     ],
-    ids=["defaults", "exact", "decomposable", "scaled", "cg", "sobol", "hadamard"],
+    ids=["defaults", "exact", "decomposable", "scaled", "cg", "sobol", "phases", "hadamard"],
 )
 def test_saving_and_loading_keeps_everything(path, problem, parameters, dtype):
     X, Y = problem.X.astype(dtype), problem.Y.astype(dtype)

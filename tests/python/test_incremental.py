@@ -19,7 +19,9 @@ def data():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("parameters", [{}, {"fit_intercept": False}, {"alpha": 0.01, "sampling": "sobol"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"fit_intercept": False}, {"alpha": 0.01, "sampling": "sobol"}, {"sampling": "phases"}]
+)
 def test_parts_equal_the_whole(data, dtype, parameters):
     X, Y = data.X.astype(dtype), data.Y.astype(dtype)
     whole = model(solver="direct", **parameters).fit(X, Y)

@@ -28,23 +28,34 @@ template <Real T>
 class RowPanels {
  public:
   RowPanels() = default;
-  RowPanels(const T* rows, Index count, Index dim);
+  // For squared_distances.
+  RowPanels(const T* rows, Index count, Index dim) : RowPanels(rows, count, dim, 1) {}
+  // For waves: rows times 2 / pi or 1 / pi, so that products are quarter or half turns. `starts`, phases that are added
+  // to the products, are radians.
+  static RowPanels quarter_turns(const T* rows, Index count, Index dim);
+  static RowPanels half_turns(const T* rows, const T* starts, Index count, Index dim);
   // Up to here as fast as a general matrix product alone, or faster (measured to 784).
   static constexpr Index longest = 1024;
   bool empty() const { return count_ == 0; }
 
-  // For rows x of X and rows w of [first, first + count): scale cos<x, w> to out (rows, count), row stride ldo, and
-  // scale sin<x, w> to out + part_offset.
+  // For rows x of X and rows w of [first, first + count) in quarter turns: scale cos<x, w> to out (rows, count), row
+  // stride ldo, and scale sin<x, w> to out + part_offset. `past_caches` is for results that are not read soon; it takes
+  // effect where out, part_offset and ldo are multiples of 64 bytes.
   void sincos_of_products(const T* X, Index ldx, Index rows, Index first, Index count, T scale, T* out,
-                          Index part_offset, Index ldo) const;
+                          Index part_offset, Index ldo, bool past_caches = false) const;
+  // For those in half turns: scale cos(<x, w> + start) to out.
+  void cosines_of_products(const T* X, Index ldx, Index rows, Index first, Index count, T scale, T* out, Index ldo,
+                           bool past_caches = false) const;
   // max(0, |x|^2 + |w|^2 - 2<x, w>) to out (rows, count); `norms` are |x|^2
   void squared_distances(const T* X, Index ldx, const T* norms, Index rows, Index first, Index count, T* out,
                          Index ldo) const;
 
  private:
+  RowPanels(const T* rows, Index count, Index dim, double factor);
+
   Index count_ = 0, dim_ = 0;
-  double largest_ = 0;       // length of a row, or a little more
-  Vector<T> cells_, norms_;  // padded with zeros to whole panels
+  double largest_ = 0;                // length of a row, or a little more
+  Vector<T> cells_, norms_, starts_;  // padded with zeros to whole panels
 };
 
 // "avx512", "avx2" or "portable": what all of these run on.

@@ -52,6 +52,8 @@ HadamardFrequencies sample_hadamard(const Term& term, Index dim_in, Index count,
 // Frequencies of all terms, n_components / 2 for each, each term from a stream of its own: (terms n_components / 2, d).
 Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                                        Sampling sampling = Sampling::iid);
+// With Sampling::phases n_components of them for the only term, and as many phases.
+Vector<double> sample_term_phases(Index n_components, std::uint64_t seed);
 // The same as signs and lengths, for kernels whose terms are all functions of |x - z|.
 HadamardFrequencies sample_term_hadamard(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed);
 

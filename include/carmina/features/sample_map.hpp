@@ -10,8 +10,11 @@ FourierMap<T> sample_term_map(const Kernel& kernel, Index dim_in, Index n_compon
   if (sampling == Sampling::hadamard) {
     return {sample_term_hadamard(kernel, dim_in, n_components, seed), std::move(transform)};
   }
-  return {sample_term_frequencies(kernel, dim_in, n_components, seed, sampling).template cast<T>(),
-          std::move(transform)};
+  Matrix<T> W = sample_term_frequencies(kernel, dim_in, n_components, seed, sampling).template cast<T>();
+  if (sampling == Sampling::phases) {
+    return {std::move(W), sample_term_phases(n_components, seed).template cast<T>(), std::move(transform)};
+  }
+  return {std::move(W), std::move(transform)};
 }
 
 }  // namespace carmina

@@ -49,11 +49,12 @@ class SketchedMap {
 
  private:
   void fold();
+  void folded_values(const typename KernelMap<T>::Prepared& rows, T* z) const;
 
   KernelMap<T> kernel_map_;
   Mixing mixing_;
   Matrix<double> whitening_;
-  Matrix<double> direct_;  // (r, s'), whiteningᵀ mixing, where it takes the place of both
+  Matrix<T> direct_;  // (r, s'), whiteningᵀ mixing, where it takes the place of both
 };
 
 // K Sᵀ (n, s) of rows X (n, d).

@@ -9,7 +9,9 @@
 #include <carmina/core/matrix.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 namespace carmina::backend {
 
@@ -49,19 +51,36 @@ struct PanelWindow {
   }
 };
 
-// `near`: every phase is small enough for V::sincos.
-template <class V, int N, bool near>
+// Results that are read soon, or that go `past` the caches: lines that are written as a whole need not be fetched
+// before.
+template <class V, bool past>
+[[gnu::always_inline]] inline void put(typename V::Scalar* to, typename V::Register r) {
+  if constexpr (past) {
+    V::stream(to, r);
+  } else {
+    V::store(to, r);
+  }
+}
+
+// Sums of a panel's products that begin at `starts`, or at 0 where there are none.
+template <class V, int N>
+inline void begin_sums(const typename V::Scalar* starts, PanelSums<V, N>& sums) {
+  for (int c = 0; c < registers_across<V>; ++c) {
+    const auto start = starts ? V::load(starts + c * V::width) : V::broadcast(0);
+    for (auto& row : sums.at) row[c] = start;
+  }
+}
+
+// `near`: every phase, in quarter turns, is small enough for QuarterWaves. `past` is for whole windows alone.
+template <class V, int N, bool near, bool past>
 void sincos_panel(const typename V::Scalar* X, Index ldx, Index dim, const typename V::Scalar* panel,
-                  PanelWindow<V> window, typename V::Scalar scale, typename V::Scalar* cosines,
+                  PanelWindow<V> window, const QuarterWaves<V>& waves, typename V::Scalar* cosines,
                   typename V::Scalar* sines, Index ldo) {
   using T = typename V::Scalar;
   constexpr int C = registers_across<V>;
-  PanelSums<V, N> phases;
-  for (auto& row : phases.at) {
-    for (auto& phase : row) phase = V::broadcast(0);
-  }
-  add_panel<V, N>(X, ldx, dim, panel, phases);
-  const auto factor = V::broadcast(scale);
+  PanelSums<V, N> turns;
+  begin_sums<V, N>(nullptr, turns);
+  add_panel<V, N>(X, ldx, dim, panel, turns);
   T cosine_copy[panel_rows<V>], sine_copy[panel_rows<V>];
   const bool whole = window.whole();
   for (int i = 0; i < N; ++i) {
@@ -69,18 +88,35 @@ void sincos_panel(const typename V::Scalar* X, Index ldx, Index dim, const typen
     T* const to_sines = whole ? sines + i * ldo : sine_copy;
     for (int c = 0; c < C; ++c) {
       typename V::Register sine, cosine;
-      if constexpr (near) {
-        V::sincos(phases.at[i][c], sine, cosine);
-      } else {
-        V::sincos_far(phases.at[i][c], sine, cosine);
-      }
-      V::store(to_cosines + c * V::width, V::multiply(factor, cosine));
-      V::store(to_sines + c * V::width, V::multiply(factor, sine));
+      waves(near ? turns.at[i][c] : within_four<V>(turns.at[i][c]), sine, cosine);
+      put<V, past>(to_cosines + c * V::width, cosine);
+      put<V, past>(to_sines + c * V::width, sine);
     }
     if (!whole) {
       window.copy(cosine_copy, cosines + i * ldo);
       window.copy(sine_copy, sines + i * ldo);
     }
+  }
+}
+
+// The cosines alone, of half turns that begin at `starts`.
+template <class V, int N, bool near, bool past>
+void cosine_panel(const typename V::Scalar* X, Index ldx, Index dim, const typename V::Scalar* panel,
+                  const typename V::Scalar* starts, PanelWindow<V> window, const HalfWaves<V>& waves,
+                  typename V::Scalar* out, Index ldo) {
+  using T = typename V::Scalar;
+  constexpr int C = registers_across<V>;
+  PanelSums<V, N> turns;
+  begin_sums<V, N>(starts, turns);
+  add_panel<V, N>(X, ldx, dim, panel, turns);
+  T copy[panel_rows<V>];
+  const bool whole = window.whole();
+  for (int i = 0; i < N; ++i) {
+    T* const to = whole ? out + i * ldo : copy;
+    for (int c = 0; c < C; ++c) {
+      put<V, past>(to + c * V::width, waves(near ? turns.at[i][c] : within_four<V>(turns.at[i][c])));
+    }
+    if (!whole) window.copy(copy, out + i * ldo);
   }
 }
 
@@ -91,9 +127,7 @@ void distance_panel(const typename V::Scalar* X, Index ldx, Index dim, const typ
   using T = typename V::Scalar;
   constexpr int C = registers_across<V>;
   PanelSums<V, N> products;
-  for (auto& row : products.at) {
-    for (auto& product : row) product = V::broadcast(0);
-  }
+  begin_sums<V, N>(nullptr, products);
   add_panel<V, N>(X, ldx, dim, panel, products);
   T copy[panel_rows<V>];
   const bool whole = window.whole();
@@ -129,37 +163,76 @@ template <class V, class Body>
   }
 }
 
-// `largest` bounds the lengths of the panels' rows: |<x, w>| <= |x| |w|, so that one look at a row tells whether its
-// phases are near.
-template <class V>
-void sincos_products_loop(const typename V::Scalar* X, Index ldx, Index rows, Index dim,
-                          const typename V::Scalar* panels, double largest, Index first, Index count,
-                          typename V::Scalar scale, typename V::Scalar* out, Index part_offset, Index ldo) {
+// body<N, near>(first row) for stretches of rows, by whether their turns are near. `largest` bounds the lengths of the
+// panels' rows: |<x, w>| <= |x| |w|, so that one look at a row tells.
+template <class V, class Body>
+void for_near_rows(const typename V::Scalar* X, Index ldx, Index rows, Index dim, double largest, const Body& body) {
   using T = typename V::Scalar;
-  const double limit = static_cast<double>(Elementary<T>::largest_phase) / largest;
+  const double limit = static_cast<double>(Elementary<T>::largest_turns) / largest;
   const auto near = [&](const T* x) {
     double square = 0;
     for (Index k = 0; k < dim; ++k) square += static_cast<double>(x[k]) * static_cast<double>(x[k]);
     return square <= limit * limit;  // false for NaN
   };
-  const auto one_stretch = [&]<int N, bool all_near>(Index row) {
-    for_panels<V>(first, count, [&](Index panel, const PanelWindow<V>& window, Index column) {
-      T* const to = out + row * ldo + column;
-      sincos_panel<V, N, all_near>(X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>, window, scale, to,
-                                   to + part_offset, ldo);
-    });
-  };
   for_rows<V>(rows, [&]<int N>(Index row) {
     int close = 0;
     for (int i = 0; i < N; ++i) close += near(X + (row + i) * ldx);
-    if (close == N) return one_stretch.template operator()<N, true>(row);
+    if (close == N) return body.template operator()<N, true>(row);
     for (Index i = row; i < row + N; ++i) {
       if (near(X + i * ldx)) {
-        one_stretch.template operator()<1, true>(i);
+        body.template operator()<1, true>(i);
       } else {
-        one_stretch.template operator()<1, false>(i);
+        body.template operator()<1, false>(i);
       }
     }
+  });
+}
+
+// body<past>() for results `offsets` after one another: past the caches where that is wished for and lines are written
+// as a whole.
+template <class V, class Body>
+void choose_past(bool wished, Index first, Index count, const typename V::Scalar* out,
+                 std::initializer_list<Index> offsets, const Body& body) {
+  constexpr Index line = 64;
+  const auto aligned = [](auto bytes) { return bytes % line == 0; };
+  bool past = wished && first % panel_rows<V> == 0 && count % panel_rows<V> == 0 &&
+              aligned(reinterpret_cast<std::uintptr_t>(out));
+  for (const Index offset : offsets) past = past && aligned(offset * static_cast<Index>(sizeof(*out)));
+  if (!past) return body.template operator()<false>();
+  body.template operator()<true>();
+  V::fence();
+}
+
+template <class V>
+void sincos_products_loop(const typename V::Scalar* X, Index ldx, Index rows, Index dim,
+                          const typename V::Scalar* panels, double largest, Index first, Index count,
+                          typename V::Scalar scale, typename V::Scalar* out, Index part_offset, Index ldo, bool past) {
+  const QuarterWaves<V> waves(scale);
+  choose_past<V>(past, first, count, out, {part_offset, ldo}, [&]<bool past_caches>() {
+    for_near_rows<V>(X, ldx, rows, dim, largest, [&]<int N, bool near>(Index row) {
+      for_panels<V>(first, count, [&](Index panel, const PanelWindow<V>& window, Index column) {
+        auto* const to = out + row * ldo + column;
+        sincos_panel<V, N, near, past_caches>(X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>, window,
+                                              waves, to, to + part_offset, ldo);
+      });
+    });
+  });
+}
+
+template <class V>
+void cosine_products_loop(const typename V::Scalar* X, Index ldx, Index rows, Index dim,
+                          const typename V::Scalar* panels, const typename V::Scalar* starts, double largest,
+                          Index first, Index count, typename V::Scalar scale, typename V::Scalar* out, Index ldo,
+                          bool past) {
+  const HalfWaves<V> waves(scale);
+  choose_past<V>(past, first, count, out, {ldo}, [&]<bool past_caches>() {
+    for_near_rows<V>(X, ldx, rows, dim, largest, [&]<int N, bool near>(Index row) {
+      for_panels<V>(first, count, [&](Index panel, const PanelWindow<V>& window, Index column) {
+        cosine_panel<V, N, near, past_caches>(X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>,
+                                              starts + panel * panel_rows<V>, window, waves, out + row * ldo + column,
+                                              ldo);
+      });
+    });
   });
 }
 

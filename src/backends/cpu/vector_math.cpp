@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <concepts>
+#include <numbers>
 
 namespace carmina::backend {
 namespace {
@@ -58,23 +59,48 @@ void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const 
 }
 
 template <Real T>
-RowPanels<T>::RowPanels(const T* rows, Index count, Index dim) : count_(count), dim_(dim) {
+RowPanels<T>::RowPanels(const T* rows, Index count, Index dim, double factor) : count_(count), dim_(dim) {
   const Index width = functions<T>().panel_rows, panels = (count + width - 1) / width;
   cells_.setZero(panels * width * dim);
+  norms_.setZero(panels * width);
   for (Index i = 0; i < count; ++i) {
     T* const to = cells_.data() + i / width * width * dim + i % width;
-    for (Index k = 0; k < dim; ++k) to[k * width] = rows[i * dim + k];
+    for (Index k = 0; k < dim; ++k) {
+      const T cell = static_cast<T>(factor * static_cast<double>(rows[i * dim + k]));
+      to[k * width] = cell;
+      norms_[i] += cell * cell;
+    }
   }
-  norms_.setZero(panels * width);
-  for (Index i = 0; i < count; ++i) norms_[i] = Eigen::Map<const Vector<T>>(rows + i * dim, dim).squaredNorm();
   largest_ = 1.001 * std::sqrt(static_cast<double>(norms_.maxCoeff()));
 }
 
 template <Real T>
+RowPanels<T> RowPanels<T>::quarter_turns(const T* rows, Index count, Index dim) {
+  return RowPanels(rows, count, dim, 2 * std::numbers::inv_pi);
+}
+
+template <Real T>
+RowPanels<T> RowPanels<T>::half_turns(const T* rows, const T* starts, Index count, Index dim) {
+  RowPanels panels(rows, count, dim, std::numbers::inv_pi);
+  panels.starts_.setZero(panels.norms_.size());
+  for (Index i = 0; i < count; ++i) {
+    panels.starts_[i] = static_cast<T>(std::numbers::inv_pi * static_cast<double>(starts[i]));
+  }
+  return panels;
+}
+
+template <Real T>
 void RowPanels<T>::sincos_of_products(const T* X, Index ldx, Index rows, Index first, Index count, T scale, T* out,
-                                      Index part_offset, Index ldo) const {
+                                      Index part_offset, Index ldo, bool past_caches) const {
   functions<T>().sincos_products(X, ldx, rows, dim_, cells_.data(), largest_, first, count, scale, out, part_offset,
-                                 ldo);
+                                 ldo, past_caches);
+}
+
+template <Real T>
+void RowPanels<T>::cosines_of_products(const T* X, Index ldx, Index rows, Index first, Index count, T scale, T* out,
+                                       Index ldo, bool past_caches) const {
+  functions<T>().cosine_products(X, ldx, rows, dim_, cells_.data(), starts_.data(), largest_, first, count, scale, out,
+                                 ldo, past_caches);
 }
 
 template <Real T>

@@ -17,6 +17,8 @@ struct Float {
   static constexpr Index width = 8;
   static Register load(const float* x) { return _mm256_loadu_ps(x); }
   static void store(float* x, Register r) { _mm256_storeu_ps(x, r); }
+  static void stream(float* x, Register r) { _mm256_stream_ps(x, r); }
+  static void fence() { _mm_sfence(); }
   static Register broadcast(float x) { return _mm256_set1_ps(x); }
   static Register multiply(Register a, Register b) { return _mm256_mul_ps(a, b); }
   static Register multiply_add(Register a, Register b, Register c) { return _mm256_fmadd_ps(a, b, c); }
@@ -31,6 +33,7 @@ struct Float {
   static Register add(Register a, Register b) { return _mm256_add_ps(a, b); }
   static Register subtract(Register a, Register b) { return _mm256_sub_ps(a, b); }
   static Register maximum(Register a, Register b) { return _mm256_max_ps(a, b); }
+  static Register round(Register a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   // The last bits of `shifted` are those of q (elementary.hpp): an odd q exchanges sine and cosine, q mod 4 in {2, 3}
   // negates the sine, in {1, 2} the cosine.
   [[gnu::always_inline]] static void turn(Register shifted, Register s, Register c, Register& sine, Register& cosine) {
@@ -41,6 +44,10 @@ struct Float {
     };
     sine = negated(_mm256_blendv_ps(s, c, odd), q);
     cosine = negated(_mm256_blendv_ps(c, s, odd), next);
+  }
+  [[gnu::always_inline]] static Register negate_odd(Register shifted, Register value) {
+    const __m256i sign = _mm256_slli_epi32(_mm256_castps_si256(shifted), 31);
+    return _mm256_xor_ps(value, _mm256_castsi256_ps(sign));
   }
   static bool near(Register x) {
     const Register size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
@@ -64,6 +71,8 @@ struct Double {
   static constexpr Index width = 4;
   static Register load(const double* x) { return _mm256_loadu_pd(x); }
   static void store(double* x, Register r) { _mm256_storeu_pd(x, r); }
+  static void stream(double* x, Register r) { _mm256_stream_pd(x, r); }
+  static void fence() { _mm_sfence(); }
   static Register broadcast(double x) { return _mm256_set1_pd(x); }
   static Register multiply(Register a, Register b) { return _mm256_mul_pd(a, b); }
   static Register multiply_add(Register a, Register b, Register c) { return _mm256_fmadd_pd(a, b, c); }
@@ -78,6 +87,7 @@ struct Double {
   static Register add(Register a, Register b) { return _mm256_add_pd(a, b); }
   static Register subtract(Register a, Register b) { return _mm256_sub_pd(a, b); }
   static Register maximum(Register a, Register b) { return _mm256_max_pd(a, b); }
+  static Register round(Register a) { return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   [[gnu::always_inline]] static void turn(Register shifted, Register s, Register c, Register& sine, Register& cosine) {
     const __m256i q = _mm256_castpd_si256(shifted), next = _mm256_add_epi64(q, _mm256_set1_epi64x(1));
     const Register odd = _mm256_castsi256_pd(_mm256_slli_epi64(q, 63)), sign = _mm256_set1_pd(-0.0);
@@ -86,6 +96,10 @@ struct Double {
     };
     sine = negated(_mm256_blendv_pd(s, c, odd), q);
     cosine = negated(_mm256_blendv_pd(c, s, odd), next);
+  }
+  [[gnu::always_inline]] static Register negate_odd(Register shifted, Register value) {
+    const __m256i sign = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 63);
+    return _mm256_xor_pd(value, _mm256_castsi256_pd(sign));
   }
   static bool near(Register x) {
     const Register size = _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);

@@ -16,6 +16,8 @@ struct Float {
   static constexpr Index width = 16;
   static Register load(const float* x) { return _mm512_loadu_ps(x); }
   static void store(float* x, Register r) { _mm512_storeu_ps(x, r); }
+  static void stream(float* x, Register r) { _mm512_stream_ps(x, r); }
+  static void fence() { _mm_sfence(); }
   static Register broadcast(float x) { return _mm512_set1_ps(x); }
   static Register multiply(Register a, Register b) { return _mm512_mul_ps(a, b); }
   static Register multiply_add(Register a, Register b, Register c) { return _mm512_fmadd_ps(a, b, c); }
@@ -43,6 +45,10 @@ struct Float {
     sine = negated(_mm512_mask_blend_ps(odd, s, c), s_sign);
     cosine = negated(_mm512_mask_blend_ps(odd, c, s), c_sign);
   }
+  [[gnu::always_inline]] static Register negate_odd(Register shifted, Register value) {
+    const __m512i sign = _mm512_slli_epi32(_mm512_castps_si512(shifted), 31);
+    return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(value), sign));
+  }
   // Outside of the bounds the result is 0 or infinite; NaN passes.
   [[gnu::always_inline]] static Register exp(Register x) {
     return exp_near<Float>(_mm512_min_ps(_mm512_set1_ps(90), _mm512_max_ps(_mm512_set1_ps(-110), x)));
@@ -68,6 +74,8 @@ struct Double {
   static constexpr Index width = 8;
   static Register load(const double* x) { return _mm512_loadu_pd(x); }
   static void store(double* x, Register r) { _mm512_storeu_pd(x, r); }
+  static void stream(double* x, Register r) { _mm512_stream_pd(x, r); }
+  static void fence() { _mm_sfence(); }
   static Register broadcast(double x) { return _mm512_set1_pd(x); }
   static Register multiply(Register a, Register b) { return _mm512_mul_pd(a, b); }
   static Register multiply_add(Register a, Register b, Register c) { return _mm512_fmadd_pd(a, b, c); }
@@ -94,6 +102,10 @@ struct Double {
     };
     sine = negated(_mm512_mask_blend_pd(odd, s, c), s_sign);
     cosine = negated(_mm512_mask_blend_pd(odd, c, s), c_sign);
+  }
+  [[gnu::always_inline]] static Register negate_odd(Register shifted, Register value) {
+    const __m512i sign = _mm512_slli_epi64(_mm512_castpd_si512(shifted), 63);
+    return _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(value), sign));
   }
   // Outside of the bounds the result is 0 or infinite; NaN passes.
   [[gnu::always_inline]] static Register exp(Register x) {

@@ -15,7 +15,8 @@ struct VectorFunctions {
   void (*exp)(T*, T, Index);
   void (*product)(const T*, Index, Index, Index, const T*, Index, Index, T*, Index);
   void (*transposed)(const T*, Index, Index, Index, const T*, Index, Index, T*, Index);
-  void (*sincos_products)(const T*, Index, Index, Index, const T*, double, Index, Index, T, T*, Index, Index);
+  void (*sincos_products)(const T*, Index, Index, Index, const T*, double, Index, Index, T, T*, Index, Index, bool);
+  void (*cosine_products)(const T*, Index, Index, Index, const T*, const T*, double, Index, Index, T, T*, Index, bool);
   void (*distances)(const T*, Index, Index, Index, const T*, const T*, const T*, Index, Index, T*, Index);
   Index panel_rows;
 };
@@ -26,10 +27,10 @@ struct VectorMath {
   const char* name;
 };
 
-// V gives: Scalar, Register, registers (how many), width, load, store, broadcast, add, subtract, multiply,
-// multiply_add, maximum, sum, exp, near (whether all are small enough for sincos), sincos and sincos_far (into two
-// registers); and what elementary.hpp asks for where it is used. Out of the loop, so that the loop's registers stay
-// where they are.
+// V gives: Scalar, Register, registers (how many), width, load, store, stream (past the caches), fence (what was
+// streamed is seen by others), broadcast, add, subtract, multiply, multiply_add, maximum, round, turn, negate_odd, sum,
+// exp, near (whether all are small enough for sincos), sincos and sincos_far (into two registers); and what
+// elementary.hpp asks for where it is used. Out of the loop, so that the loop's registers stay where they are.
 template <class V>
 [[gnu::noinline, gnu::cold]] void sincos_once_far(const typename V::Scalar* x, typename V::Scalar scale,
                                                   typename V::Scalar* cosine, typename V::Scalar* sine) {
@@ -171,8 +172,8 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
 
 template <class V>
 VectorFunctions<typename V::Scalar> functions_of() {
-  return {sincos_loop<V>,          exp_loop<V>,       product_loop<V>, transposed_loop<V>,
-          sincos_products_loop<V>, distances_loop<V>, panel_rows<V>};
+  return {sincos_loop<V>,          exp_loop<V>,       product_loop<V>, transposed_loop<V>, sincos_products_loop<V>,
+          cosine_products_loop<V>, distances_loop<V>, panel_rows<V>};
 }
 
 template <class Float, class Double>

@@ -1,7 +1,10 @@
 // backends/cpu/vector_math_portable.cpp -- vector math for any machine: the standard library, one number at a time.
 #include "vector_math_loops.hpp"
 
+#include <bit>
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 
 namespace carmina::backend {
 namespace {
@@ -14,12 +17,31 @@ struct One {
   static constexpr Index width = 1;
   static T load(const T* x) { return *x; }
   static void store(T* x, T r) { *x = r; }
+  static void stream(T* x, T r) { *x = r; }
+  static void fence() {}
   static T broadcast(T x) { return x; }
   static T add(T a, T b) { return a + b; }
   static T subtract(T a, T b) { return a - b; }
   static T maximum(T a, T b) { return a > b ? a : b; }
   static T multiply(T a, T b) { return a * b; }
   static T multiply_add(T a, T b, T c) { return a * b + c; }
+  static T round(T a) { return std::nearbyint(a); }
+  // The last bits of `shifted` are those of q (elementary.hpp).
+  static void turn(T shifted, T s, T c, T& sine, T& cosine) {
+    const auto q = last_bits(shifted);
+    sine = q & 1 ? c : s;
+    cosine = q & 1 ? s : c;
+    if (q & 2) sine = -sine;
+    if ((q + 1) & 2) cosine = -cosine;
+  }
+  static T negate_odd(T shifted, T value) { return last_bits(shifted) & 1 ? -value : value; }
+  static std::uint64_t last_bits(T shifted) {
+    if constexpr (std::same_as<T, float>) {
+      return std::bit_cast<std::uint32_t>(shifted);
+    } else {
+      return std::bit_cast<std::uint64_t>(shifted);
+    }
+  }
   static T sum(T r) { return r; }
   static T exp(T x) { return std::exp(x); }
   static bool near(T) { return true; }
