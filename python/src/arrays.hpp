@@ -83,8 +83,11 @@ struct NewArray {
     for (const std::size_t length : shape) size *= length;
     // At the start of a line, so that whole lines can be written past the caches.
     constexpr std::align_val_t line{64};
-    data = static_cast<T*>(::operator new(size * sizeof(T), line));
-    nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, line); });
+    constexpr auto give_back = [](void* p) noexcept { ::operator delete(p, line); };
+    std::unique_ptr<void, decltype(give_back)> memory(::operator new(size * sizeof(T), line));
+    data = static_cast<T*>(memory.get());
+    nb::capsule owner(data, give_back);
+    memory.release();
     array = Array<T>(data, shape, owner);
   }
   auto view(Index rows, Index columns) { return map_rows(data, rows, columns); }

@@ -103,12 +103,11 @@ void FourierMap<T>::structured_tile(const Prepared& in, Index first, Index count
   }
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                      \
-  template FourierMap<T>::FourierMap(HadamardFrequencies, InputTransform);                          \
-  template void FourierMap<T>::block_phases(const Prepared&, Index, Index, Index, T*, Index) const; \
-  template void FourierMap<T>::structured_tile(const Prepared&, Index, Index, T*, Index, Index) const;
-CARMINA_INSTANTIATE(float)
-CARMINA_INSTANTIATE(double)
-#undef CARMINA_INSTANTIATE
+template FourierMap<float>::FourierMap(HadamardFrequencies, InputTransform);
+template void FourierMap<float>::block_phases(const Prepared&, Index, Index, Index, float*, Index) const;
+template void FourierMap<float>::structured_tile(const Prepared&, Index, Index, float*, Index, Index) const;
+template FourierMap<double>::FourierMap(HadamardFrequencies, InputTransform);
+template void FourierMap<double>::block_phases(const Prepared&, Index, Index, Index, double*, Index) const;
+template void FourierMap<double>::structured_tile(const Prepared&, Index, Index, double*, Index, Index) const;
 
 }  // namespace carmina

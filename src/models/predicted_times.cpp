@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 
 namespace carmina {
 namespace {
@@ -28,16 +29,17 @@ double seconds_of(const Work& work) {
 // Operations per second of n m^2 for a Gram matrix of n rows and m columns.
 template <Real T>
 double gram_rate(const Execution& execution) {
-  constexpr Index order = 768, tasks = 4;
+  constexpr Index order = 512;
+  const Index tasks = execution.thread_count();
   const Matrix<T> A = Matrix<T>::Constant(order, order, T(0.5));
-  std::vector<Matrix<T>> C(tasks, Matrix<T>(order, order));
+  std::vector<Matrix<T>> C(static_cast<std::size_t>(tasks), Matrix<T>(order, order));
   const double seconds = seconds_of([&] {
     parallel_for(tasks, execution.thread_count(), [&](Index task, int) {
       backend::gemm<T>(backend::Transpose::yes, backend::Transpose::no, order, order, order, T(1), A.data(), order,
                        A.data(), order, T(0), C[static_cast<std::size_t>(task)].data(), order);
     });
   });
-  return 2.0 * tasks * order * order * order / seconds;
+  return 2.0 * static_cast<double>(tasks * order * order * order) / seconds;
 }
 
 double reduced_gram_rate(const Execution& execution) {
@@ -80,7 +82,7 @@ PredictedTimes predict_times(const FourierMap<T>& map, Index rows, Index dim_out
   times.direct = n * m * m / (0.85 * products) + m * m * m / 3 / (0.7 * factors);
   const double reduced = reduced_gram_rate(execution), pass = pass_rate(map, dim_out, execution);
   times.passes = static_cast<Index>(std::ceil(times.direct / (n * pass)));
-  const double factor = m * m * m / 3 / (0.6 * gram_rate<float>(execution));
+  const double factor = m * m * m / 3 / (0.6 * (std::same_as<T, float> ? products : gram_rate<float>(execution)));
   for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
     if (2 * c * m > n) break;  // the sample would be most of the rows
     const double seconds = c * m * m * m / reduced + factor + passes(c, tol, n / (m * alpha)) * n * pass;

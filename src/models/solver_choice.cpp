@@ -44,11 +44,11 @@ bool SolverChoice::plain_cg_is_faster(Index features, Index order) const {
   return n * m * m + c * c * c / 3 > 8 * 300 * n * m * (4 * p + 2 * d + 20);
 }
 
-// Fits of less than a second are not worth the choice, whose outcome may differ from run to run.
+// Fits of less than half a second are not worth the choice, whose outcome may differ from run to run.
 template <Real T>
 PredictedTimes SolverChoice::predicted(const FourierMap<T>& map, double tol) const {
   const auto n = static_cast<double>(rows), m = static_cast<double>(map.n_features());
-  if (options.solver != "auto" || n * m * m < 2e11) return {};
+  if (options.solver != "auto" || n * m * m < 1e11) return {};
   return predict_times(map, rows, dim_out, std::min(options.tol, tol), options.alpha, options.execution);
 }
 template PredictedTimes SolverChoice::predicted(const FourierMap<float>&, double) const;

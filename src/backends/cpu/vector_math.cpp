@@ -109,15 +109,16 @@ void RowPanels<T>::squared_distances(const T* X, Index ldx, const T* norms, Inde
   functions<T>().distances(X, ldx, rows, dim_, norms, cells_.data(), norms_.data(), first, count, out, ldo);
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                        \
-  template void sincos_scaled(const T*, T, T*, T*, Index);                                            \
-  template void exp_scaled(T*, T, Index);                                                             \
-  template void add_product_few(const T*, Index, Index, Index, const T*, Index, Index, T*, Index);    \
-  template void add_transposed_few(const T*, Index, Index, Index, const T*, Index, Index, T*, Index); \
-  template class RowPanels<T>;
-CARMINA_INSTANTIATE(float)
-CARMINA_INSTANTIATE(double)
-#undef CARMINA_INSTANTIATE
+template void sincos_scaled(const float*, float, float*, float*, Index);
+template void exp_scaled(float*, float, Index);
+template void add_product_few(const float*, Index, Index, Index, const float*, Index, Index, float*, Index);
+template void add_transposed_few(const float*, Index, Index, Index, const float*, Index, Index, float*, Index);
+template class RowPanels<float>;
+template void sincos_scaled(const double*, double, double*, double*, Index);
+template void exp_scaled(double*, double, Index);
+template void add_product_few(const double*, Index, Index, Index, const double*, Index, Index, double*, Index);
+template void add_transposed_few(const double*, Index, Index, Index, const double*, Index, Index, double*, Index);
+template class RowPanels<double>;
 
 const char* vector_instruction_set() { return chosen().name; }
 
