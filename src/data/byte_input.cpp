@@ -67,7 +67,7 @@ ByteInput::~ByteInput() {
 }
 
 ByteInput::ByteInput(ByteInput&& other) noexcept
-    : path_(other.path_),
+    : path_(std::move(other.path_)),
       compressed_(other.compressed_),
       stored_size_(other.stored_size_),
       file_(std::exchange(other.file_, nullptr)) {}

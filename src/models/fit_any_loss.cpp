@@ -73,14 +73,6 @@ LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const 
   return solution;
 }
 
-namespace {
-
-// Rounding of float in K would be small negative eigenvalues, which a small penalty lets grow without bound.
-const Matrix<double>& in_double(const Matrix<double>& A) { return A; }
-Matrix<double> in_double(const Matrix<float>& A) { return A.cast<double>(); }
-
-}  // namespace
-
 // Features are held in memory while they take at most a quarter of it: a solver passes over them some dozens of times.
 template <Real T>
 template <ScalarMap M>
@@ -100,7 +92,10 @@ LinearSolution FitPath<T>::minimise_loss(const M& map, const CoefficientSpace& s
     }
   }
   if (n < m && space.separable()) {  // Theta = phiᵀ times the coefficients of the rows
-    LinearSolution solution = minimise_loss_by_rows(dual_gram(in_double(phi), execution_), std::move(problem));
+    // In double: rounding of float in K would be small negative eigenvalues, which a small penalty lets grow without
+    // bound.
+    Matrix<double> K = dual_gram<double>(phi.template cast<double>(), execution_);
+    LinearSolution solution = minimise_loss_by_rows(std::move(K), std::move(problem));
     solution.coefficients = transposed_product(phi, solution.coefficients, execution_);
     return solution;
   }
@@ -177,7 +172,7 @@ KernelMachine<T> FitPath<T>::fit_exact_any_loss(const ScalarKernel& scalar) {
   Matrix<double> K;
   {
     PhaseTimer timer(report_, "kernel");
-    K = exact_gram(scalar, in_double(all.X), transform_, execution_);
+    K = exact_gram<double>(scalar, all.X.template cast<double>(), transform_, execution_);
   }
   AnyLossProblem problem{options_.loss, all.dual.targets.rowwise() + origin_.transpose(), all.dual.weights,
                          options_.alpha, options_.fit_intercept};

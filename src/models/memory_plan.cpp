@@ -159,7 +159,7 @@ std::string advice(const Question<T>& question, const FitOptions& options, doubl
     const double count = largest(step, most, [&](double c) { return question.with_components(c); });
     if (count > 0) choices.push_back(fmt::format("at most {} components", round_count(count)));
   }
-  if (!(fourier && !options.sketch) && stationary && (!exact || squared)) {
+  if ((!fourier || options.sketch) && stationary && (!exact || squared)) {
     const double count = largest(2, most, [&](double c) { return question.with_fourier(c); });
     if (count > 0) {
       choices.push_back(fmt::format("approximation 'fourier' with at most {} components", round_count(count)));

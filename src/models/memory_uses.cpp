@@ -12,8 +12,9 @@ constexpr double number = 8;  // bytes of a double
 double square(double x) { return x * x; }
 
 // W in double and in the data's precision, as it is and turned.
-void add_map(MemoryUse& use, const FitShape& s) {
-  use.parts.emplace_back("frequencies", s.m / 2 * s.d * (2 * number + 2 * s.scalar_bytes));
+void add_map(MemoryUse& use, const FitOptions& o, const FitShape& s) {
+  const double count = o.sampling == Sampling::phases ? s.m : s.m / 2;
+  use.parts.emplace_back("frequencies", count * s.d * (2 * number + 2 * s.scalar_bytes));
 }
 
 // Sums over stretches of rows, sixteen under way, and the features of a tile of each thread where they outgrow its
@@ -50,7 +51,7 @@ void add_rows(MemoryUse& use, const FitShape& s, double copies_of_inputs) {
 // Normal equations of Fourier features, from sums over the rows.
 MemoryUse fourier_direct(const FitOptions& o, const FitShape& s) {
   MemoryUse use{"direct"};
-  add_map(use, s);
+  add_map(use, o, s);
   add_moments(use, s, s.m + s.p + 1, o.keep_moments ? 2 : 1);
   if (!s.separable) {
     add_system(use, "a matrix", s.order, o.alpha == 0);
@@ -65,7 +66,7 @@ MemoryUse fourier_direct(const FitOptions& o, const FitShape& s) {
 // Fewer rows than features: the kernel matrix of the features.
 MemoryUse fourier_dual(const FitOptions& o, const FitShape& s) {
   MemoryUse use{"direct"};
-  add_map(use, s);
+  add_map(use, o, s);
   add_rows(use, s, 1);
   use.parts.emplace_back("features", s.n * s.m * s.scalar_bytes);
   add_system(use, "a matrix", s.n, s.by_eigen);
@@ -77,7 +78,7 @@ MemoryUse fourier_dual(const FitOptions& o, const FitShape& s) {
 
 MemoryUse fourier_cg(const FitOptions& o, const FitShape& s, bool preconditioned) {
   MemoryUse use{"cg", preconditioned};
-  add_map(use, s);
+  add_map(use, o, s);
   add_products(use, s, o.execution);
   add_vectors(use, s.order, 10 * (s.separable ? s.p : 1));
   if (preconditioned) {
@@ -91,7 +92,7 @@ MemoryUse fourier_cg(const FitOptions& o, const FitShape& s, bool preconditioned
 // Solvers that see every Fourier kernel as one vector of coefficients.
 MemoryUse fourier_iterative(const FitOptions& o, const FitShape& s) {
   MemoryUse use{o.solver};
-  add_map(use, s);
+  add_map(use, o, s);
   add_products(use, s, o.execution);
   if (o.solver == "lsmr") {
     add_vectors(use, s.order, 8);
@@ -205,7 +206,7 @@ MemoryUse exact_any_loss(const FitOptions& o, const FitShape& s) {
 std::vector<MemoryUse> fourier(const FitOptions& o, const FitShape& s) {
   if (!std::holds_alternative<Squared>(o.loss)) {
     MemoryUse use;
-    add_map(use, s);
+    add_map(use, o, s);
     add_products(use, s, o.execution);
     add_loss(use, o, s, s.order, true);
     return {use};

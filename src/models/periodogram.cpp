@@ -166,7 +166,8 @@ Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y,
 
   if (const std::optional<Grid> grid = regular_grid(x)) {
     const double step = 1 / (static_cast<double>(grid->length) * grid->step);
-    p.frequencies = step * Vector<double>::LinSpaced(grid->length / 2, 1, static_cast<double>(grid->length / 2));
+    const Index half = grid->length / 2;
+    p.frequencies = step * Vector<double>::LinSpaced(half, 1, static_cast<double>(half));
     p.power = Vector<double>::Zero(p.frequencies.size());
     for (Index o = 0; o < Y.cols(); ++o) {
       const Centred y = centred(Y, o);

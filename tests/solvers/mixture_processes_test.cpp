@@ -23,13 +23,12 @@ constexpr double jitter = 1e-8;  // of the sum of weights, on the diagonal of K_
 
 struct Problem {
   Mixture mixture;
-  double noise;
+  double noise = 0.3;
   Matrix<double> X, Y, Z;
 
   Problem(const MixtureFamily& family, Index n, Index d, Index p, Index m, std::uint64_t seed, Index Q = 2)
       : mixture{(0.5 * random_matrix(Q, 1, seed)).array().exp().matrix(), 0.4 * random_matrix(Q, d, seed + 1),
                 0.2 * (0.3 * random_matrix(Q, d, seed + 2)).array().exp().matrix(), family},
-        noise(0.3),
         X(1.5 * random_matrix(n, d, seed + 3)),
         Y(random_matrix(n, p, seed + 4)),
         Z(1.5 * random_matrix(m, d, seed + 5)) {}

@@ -18,7 +18,7 @@ struct Problem {
   Matrix<double> X, Y, phi;
   Vector<double> w;
   OutputFactor outputs;
-  double alpha;
+  double alpha = 0.2;
   bool intercept;
 
   Problem(Index n, Index m, Index p, Index rank, bool with_intercept)
@@ -27,7 +27,6 @@ struct Problem {
         Y(random_matrix(n, p, 2).array() + 3),
         phi(n, m),
         w(random_matrix(n, 1, 3).cwiseAbs().array() + 0.1),
-        alpha(0.2),
         intercept(with_intercept) {
     evaluate(map, X, View<double>(phi), Execution{});
     if (rank > 0) outputs = factor_output_matrix(random_psd(p, rank, 5));

@@ -36,7 +36,7 @@ void pack(const float* first, const float* second, Index columns, Index k, Index
 void add_product(const std::uint32_t* left, const std::uint32_t* right, Index pairs, float* out, Index ldo) {
   for (Index i = 0; i < panel; i += tall, left += tall) {
     __m512 sums[tall][2];
-    for (int r = 0; r < tall; ++r) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
+    for (auto& row : sums) row[0] = row[1] = _mm512_setzero_ps();
     for (Index k = 0; k < pairs; ++k) {
       const auto b0 = (__m512bh)_mm512_loadu_si512(right + k * panel);
       const auto b1 = (__m512bh)_mm512_loadu_si512(right + k * panel + 16);
