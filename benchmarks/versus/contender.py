@@ -19,6 +19,7 @@ MODULES = {
     "contenders_squared": (
         "Carmina, Fourier",
         "Carmina, Fourier, orthogonal",
+        "Carmina, Fourier, phases",
         "Carmina, exact",
         "Carmina, sub_sample",
         "RBFSampler + Ridge",
