@@ -103,7 +103,7 @@ COMPARISONS = {one.__name__: one for one in (peers, svr, process)}
 def main() -> None:
     parser = comparison.parser(__doc__.splitlines()[0], COMPARISONS)
     environments.add_option(parser)
-    parser.add_argument("--most-exact", type=int, default=5_000, help="rows of our exact ε-insensitive fits")
+    parser.add_argument("--most-exact", type=int, default=20_000, help="rows of our exact ε-insensitive fits")
     args = parser.parse_args()
     COMPARISONS[args.comparison](args)
 
