@@ -26,7 +26,7 @@ template <Real T>
 Matrix<double> apply_map(const FourierMap<T>& map, ConstView<T> X, const Matrix<double>& Theta,
                          const Execution& execution) {
   Matrix<T> out(X.rows(), Theta.cols());
-  Matrix<T> theta = Theta.cast<T>();
+  const Matrix<T>& theta = Theta.cast<T>();
   apply(map, X, ConstView<T>(theta), View<T>(out), execution);
   return out.template cast<double>();
 }

@@ -29,7 +29,7 @@ Vector<double> sum_turned_rows(const M& map, RowSource<typename M::Scalar>& rows
   using T = typename M::Scalar;
   constexpr Index tile_rows = 256, tile_units = 512;
   const Index m = map.n_features(), units = map.units();
-  Vector<T> centre = mean.template cast<T>();
+  const Vector<T>& centre = mean.template cast<T>();
   struct Scratch {
     Matrix<T> phi, Z, prepared;
   };

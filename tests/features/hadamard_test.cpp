@@ -132,7 +132,7 @@ TYPED_TEST(StructuredMapTest, EqualsTheMapThatKeepsTheMatrix) {
           const Matrix<T> X = random_matrix<T>(rows, d, 7) * T(std::sqrt(3.0 / double(d)));
           Matrix<T> fast(rows, map.n_features());
           evaluate(map, X, View<T>(fast), Execution{});
-          Matrix<double> wide = X.template cast<double>();
+          const Matrix<double>& wide = X.template cast<double>();
           Matrix<double> slow(rows, map.n_features());
           evaluate(kept, wide, View<double>(slow), Execution{});
           const double scale = std::sqrt(double(map.units()));

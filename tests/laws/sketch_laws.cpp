@@ -96,7 +96,7 @@ TYPED_TEST(SketchLaws, ProductsAverageToTheIdentity) {
 template <Real T>
 void expect_products_of_features(const Sketch& sketch, double tolerance) {
   const Matrix<T> X = random_matrix<T>(sketch.n, width, 5);
-  Matrix<double> wide = X.template cast<double>();
+  const Matrix<double>& wide = X.template cast<double>();
   const Matrix<double> S = sketch.toarray();
   const Matrix<double> K = kernel_matrix<double>(kernel, wide, wide), G = K * S.transpose(), H = S * G;
   const Matrix<double> inverse = H.completeOrthogonalDecomposition().pseudoInverse();
