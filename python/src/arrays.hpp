@@ -36,7 +36,8 @@ inline bool is_float32(nb::handle values) {
 // Calls f(T()) in the precision of `values`.
 template <class F>
 auto in_precision_of(nb::handle values, F&& f) {
-  return is_float32(values) ? f(float()) : f(double());
+  if (is_float32(values)) return f(float());
+  return f(double());
 }
 
 // Rows of a two-dimensional array; kept alive by this object. The interpreter lock is not needed to read

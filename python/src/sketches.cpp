@@ -77,7 +77,7 @@ Examples
                        [=](nb::dict& parameters, const SubSample& d) { parameters["weights"] = weights_of(d); })
       .def(
           "__init__",
-          [](SketchOf<SubSample>* self, Index n_components, std::optional<std::vector<double>> weights) {
+          [](SketchOf<SubSample>* self, Index n_components, const std::optional<std::vector<double>>& weights) {
             const auto given = weights.value_or(std::vector<double>());
             require(!weights || !given.empty(), "SubSample: weights are empty");
             new (self) SketchOf<SubSample>(SubSample(

@@ -85,7 +85,7 @@ Signature call(const std::shared_ptr<const Held>& K0) {
     const nb::object values = as_array<double>((**K0)(to_numpy(Matrix<double>(deltas))));
     const auto shape = nb::cast<std::vector<Index>>(values.attr("shape"));
     const bool matrices = shape.size() == 3 && shape[1] == shape[2];
-    if (!(matrices || shape.size() == 1) || shape[0] != deltas.rows()) {
+    if ((!matrices && shape.size() != 1) || shape[0] != deltas.rows()) {
       fail("FromSignature: K0 gave an array of shape {} for {} rows, expected (n, p, p), or (n,) for one output",
            nb::cast<std::string>(nb::repr(values.attr("shape"))), deltas.rows());
     }
@@ -95,7 +95,8 @@ Signature call(const std::shared_ptr<const Held>& K0) {
 
 class PythonSignature : public SignatureSpectrum {
  public:
-  PythonSignature(std::shared_ptr<const Held> K0, Index dim_in, nb::object extent, std::optional<Index> grid_size)
+  PythonSignature(std::shared_ptr<const Held> K0, Index dim_in, const nb::object& extent,
+                  std::optional<Index> grid_size)
       : SignatureSpectrum(call(K0), dim_in, {given(extent), grid_size.value_or(0)}),
         K0_(std::move(K0)),
         given_extent_(extent.is_none() ? std::vector<double>{} : given(extent)),

@@ -26,7 +26,7 @@ nb::dict to_dict(const Trial& trial) {
 // (trials, number of the best, message)
 nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const FitOptions& fit,
                          std::vector<double> length_scales, std::vector<double> width_factors,
-                         std::vector<double> alphas, nb::list losses, nb::handle measure, const std::string& by,
+                         std::vector<double> alphas, const nb::list& losses, nb::handle measure, const std::string& by,
                          Index folds, bool contiguous, int threads, std::size_t memory_budget, nb::handle progress) {
   TuneOptions options;
   options.fit = fit;
