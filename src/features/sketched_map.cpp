@@ -203,8 +203,9 @@ typename SketchedMap<T>::Prepared SketchedMap<T>::prepare(const T* X, Index ldx,
   return {scratch, rows};
 }
 
-// z (rows, r) = K directᵀ. In float: what is lost is of the order of what the kernel's values had lost, and where that
-// matters, along eigenvectors of small eigenvalues, both are below what `floor_float` leaves out.
+// z (rows, r) = K directᵀ, in the precision of the kernel's values: in float these have lost digits already, most along
+// eigenvectors of small eigenvalues, of which `floor_float` leaves out the smallest. An estimate, not a bound; tests
+// compare float fits with the dense formula.
 template <Real T>
 void SketchedMap<T>::folded_values(const typename KernelMap<T>::Prepared& in, T* z) const {
   const Index r = n_features(), anchors = kernel_map_.units();
