@@ -1,6 +1,6 @@
 // micro/gram.cpp -- the streamed Gram matrix: features, products and sums of blocks of rows, against a plain
 // product.
-#include <carmina/solvers/moments.hpp>
+#include <carmina/features/feature_rows.hpp>
 
 #include "measure.hpp"
 
@@ -17,13 +17,11 @@ void gram(benchmark::State& state, const Setting& setting) {
   const Matrix<T> X = Matrix<T>::Random(n, d), Y = Matrix<T>::Random(n, p);
   const Execution execution = setting.execution();
   Moments moments(m, Vector<double>::Zero(p));
-  MomentsBuilder builder(map, moments, execution);
-  MemoryRows<T> rows(X, Y);
+  MemoryRows<T> memory(X, Y);
+  const DataRows<T> rows(memory);
+  const auto features = rows_of(map, rows, FeatureStorage::none, execution);
   const Work work{.flops = static_cast<double>(n) * static_cast<double>(m) * static_cast<double>(m)};
-  measure<T>(state, setting, work, work.flops, "flop/s", [&] {
-    rows.rewind();
-    builder.add(rows.next(n));
-  });
+  measure<T>(state, setting, work, work.flops, "flop/s", [&] { features->moments(moments); });
 }
 
 }  // namespace

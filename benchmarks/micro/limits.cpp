@@ -52,16 +52,13 @@ template <Real T>
 double Limits<T>::gemm() {
   const Index k = A_.rows();
   double seconds = 0;
-  {
-    const BlasThreads all(threads_);
-    seconds = seconds_of([&] {
-      backend::gemm<T>(backend::Transpose::no, backend::Transpose::no, k, k, k, T(1), A_.data(), k, B_.data(), k, T(0),
-                       C_.data(), k);
+  seconds = seconds_of([&] {
+    parallel_for(threads_, threads_, [&](Index task, int) {
+      const Index first = task * k / threads_, rows = (task + 1) * k / threads_ - first;
+      backend::gemm<T>(backend::Transpose::no, backend::Transpose::no, rows, k, k, T(1), A_.row(first).data(), k,
+                       B_.data(), k, T(0), C_.row(first).data(), k);
     });
-  }
-  // OpenMP's threads spin for some milliseconds after a call; what is measured next must not share a core
-  // with them.
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
   const auto order = static_cast<double>(k);
   return 2 * order * order * order / seconds;
 }

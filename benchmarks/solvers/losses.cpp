@@ -41,12 +41,12 @@ struct Attempt {
 };
 
 void compare(const Matrix<double>& phi, const Matrix<double>& Y, const Loss& loss, double alpha) {
-  const FeatureProducts features = stored_features(phi, Execution{});
+  const auto features = stored_rows(phi, Execution{});
   const CoefficientSpace space({}, phi.cols(), Y.cols());
   const AnyLossProblem problem{loss, Y, {}, alpha, true};
   const auto newton = [&](double tol) {
     SolveReport report;
-    (void)solve_any_loss(features, space, problem, Direction::newton, {1000, tol}, Execution{}, report);
+    (void)solve_any_loss(*features, space, problem, Direction::newton, {1000, tol}, Execution{}, report);
     return report;
   };
   const double least = newton(1e-10).objective;
@@ -60,7 +60,7 @@ void compare(const Matrix<double>& phi, const Matrix<double>& Y, const Loss& los
       SolveReport report;
       const AdamOptions adam{.validation_fraction = 0, .learning_rate = attempt.rate, .enough = (1 + enough) * least};
       const double time = seconds(
-          [&] { (void)solve_any_loss_adam(features, space, problem, adam, {500, 1e-14}, Execution{}, report); });
+          [&] { (void)solve_any_loss_adam(*features, space, problem, adam, {500, 1e-14}, Execution{}, report); });
       attempt.time = std::min(attempt.time, time);
       attempt.epochs = report.iterations;
       attempt.away = (report.objective - least) / least;

@@ -2,7 +2,6 @@
 #include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,19 +15,8 @@
 #include <thread>
 #include <vector>
 
-// From the OpenMP runtime that OpenBLAS is built on: a per-thread setting, read by each BLAS call.
-extern "C" void omp_set_num_threads(int);
-extern "C" int omp_get_max_threads(void);
-
 namespace carmina {
 namespace {
-
-// The OpenMP runtime waits for ever for threads that a fork has left behind: in a forked child BLAS runs on one thread.
-bool forked = false;
-[[maybe_unused]] const int watching_forks = pthread_atfork(nullptr, nullptr, [] {
-  forked = true;
-  omp_set_num_threads(1);
-});
 
 int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -47,9 +35,10 @@ class Pool {
   }
 
   void run(Index tasks, int threads, const Body& body) {
-    std::unique_lock busy(one_job_, std::try_to_lock);
     threads = static_cast<int>(std::min<Index>(threads, tasks));
-    if (!busy.owns_lock() || threads <= 1) {
+    thread_local bool inside = false;  // a job of this thread is under way
+    std::unique_lock busy(one_job_, std::defer_lock);
+    if (threads <= 1 || inside || !busy.try_lock()) {
       for (Index task = 0; task < tasks; ++task) body(task, 0);
       return;
     }
@@ -67,7 +56,9 @@ class Pool {
       ++generation_;
     }
     wake_.notify_all();
+    inside = true;
     take_tasks(0);
+    inside = false;
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return running_ == 0; });
     if (error_) std::rethrow_exception(error_);
@@ -75,7 +66,6 @@ class Pool {
 
  private:
   void work(int id, long seen) {
-    omp_set_num_threads(1);
     for (;;) {
       {
         std::unique_lock lock(mutex_);
@@ -138,12 +128,8 @@ void Execution::checkpoint(const Progress& at) const {
 
 void parallel_for(Index tasks, int threads, const std::function<void(Index, int)>& body) {
   if (tasks <= 0) return;
-  BlasThreads serial(1);
   pool().run(tasks, threads, body);
 }
-
-BlasThreads::BlasThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(forked ? 1 : threads); }
-BlasThreads::~BlasThreads() { omp_set_num_threads(before_); }
 
 std::string format_bytes(double bytes) {
   const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};

@@ -1,5 +1,5 @@
 // features/sketched_map.cpp -- kernel values at tiles of anchors, mixed as they come, then whitened.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/sketched_map.hpp>
 
@@ -106,8 +106,7 @@ Matrix<double> whitening_of(Matrix<double> H, double floor, const Execution& exe
   const Index s = H.rows();
   Vector<double> values(s);
   {
-    const BlasThreads threads(s < 512 ? 1 : execution.thread_count());
-    backend::symmetric_eigen(s, H.data(), s, values.data());
+    backend::symmetric_eigen(s, H.data(), s, values.data(), execution);
   }
   const double largest = values[s - 1];
   require(std::isfinite(largest) && largest > 0, "the sketched kernel matrix S K Sᵀ has no positive eigenvalue");

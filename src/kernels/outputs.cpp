@@ -1,5 +1,5 @@
 // kernels/outputs.cpp -- the output matrices, checked.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/kernels/outputs.hpp>
 
@@ -24,7 +24,7 @@ Matrix<double> laplacian(const Matrix<double>& adjacency, const char* place) {
 template <class F>
 Matrix<double> spectral(Matrix<double> A, F f) {
   Vector<double> values(A.rows());
-  backend::symmetric_eigen(A.rows(), A.data(), A.cols(), values.data());
+  backend::symmetric_eigen(A.rows(), A.data(), A.cols(), values.data(), {.threads = 1});
   const double largest = values.cwiseAbs().maxCoeff();
   for (double& value : values) value = f(value, largest);
   return A.transpose() * values.asDiagonal() * A;

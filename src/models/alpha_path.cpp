@@ -1,5 +1,5 @@
 // models/alpha_path.cpp -- machines of a path, and the choice between them.
-#include "fit_path.hpp"
+#include "fit_pipeline.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/alpha_path.hpp>
@@ -62,7 +62,8 @@ MachinePath<T> fit_path(RowSource<T>& rows, const FitOptions& options, const std
                         bool leave_one_out) {
   options.check();
   require(rows.dim_out() > 0, "fit: Y has no columns");
-  return FitPath<T>(rows, options).run_path(alphas, leave_one_out);
+  DataRows<T> data(rows);
+  return FitPipeline<T>(data, options).run_path(alphas, leave_one_out);
 }
 
 #define CARMINA_INSTANTIATE(T)   \

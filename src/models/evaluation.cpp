@@ -2,6 +2,7 @@
 #include "repeated_targets.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/data/data_rows.hpp>
 #include <carmina/losses/row_functions.hpp>
 #include <carmina/models/evaluation.hpp>
 
@@ -58,8 +59,9 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
   Vector<double> error = Vector<double>::Zero(p), square = error, sum = error, loss = error;
   double whole_loss = 0;
   Evaluation result;
-  rows.rewind();
-  for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
+  DataRows<T> data(rows);
+  data.read_at_once(at_once);
+  data.for_blocks("evaluating", execution, [&](const RowBlock<T>& block) {
     const Matrix<double> predicted = machine.predict(block.inputs(), execution).template cast<double>();
     const Matrix<double> Y = block.targets().template cast<double>();
     const Matrix<double> centred = Y.rowwise() - record.target_mean.transpose();
@@ -68,8 +70,7 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
     sum += centred.colwise().sum().transpose();
     std::visit([&](const auto& l) { add_losses(l, predicted, Y, loss, whole_loss); }, record.loss);
     result.rows += block.rows;
-    execution.checkpoint({"evaluating", result.rows, rows.rows().value_or(0)});
-  }
+  });
   require(result.rows > 0, "evaluate: there are no rows");
   const auto n = static_cast<double>(result.rows);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();

@@ -3,6 +3,8 @@
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/models/fit_options.hpp>
 
+#include "ways.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -21,29 +23,22 @@ std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
 }
 
 void FitOptions::check() const {
-  const bool sketched = chosen_sketch().has_value(), squared = std::holds_alternative<Squared>(loss);
-  const auto among = [this](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), solver) != names.end();
-  };
-  require(among({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"}),
-          "solver must be 'auto', 'direct', 'cg', 'lsmr', 'idr', 'sgd', 'adam', 'newton' or 'lbfgs', found '{}'",
-          solver);
-  if (!squared) {
-    require(among({"auto", "newton", "lbfgs", "adam"}),
-            "solver '{}' is for the squared loss; loss '{}' takes 'auto', 'newton', 'lbfgs' or 'adam'", solver,
-            loss_name(loss));
-    require(solver != "lbfgs" || smooth(loss),
-            "solver 'lbfgs' is for smooth losses; loss '{}' takes 'newton' or 'adam'", loss_name(loss));
-    require(alpha > 0, "alpha must be positive for loss '{}', found {}", loss_name(loss), alpha);
-  } else if (sketched) {
-    require(among({"auto", "direct"}), "solver '{}' is not for a sketch with the squared loss, which takes 'direct'",
-            solver);
-  } else if (approximation == "exact") {
-    require(among({"auto", "direct", "cg"}),
-            "solver '{}' is for approximation 'fourier'; an exact machine takes 'auto', 'direct' or 'cg'", solver);
-  } else {
-    require(!among({"newton", "lbfgs"}), "solver '{}' is for losses other than the squared one", solver);
+  const FitTask task(*this);
+  const bool sketched = task.sketched(), squared = task.squared;
+  const std::vector<Solver> known = solvers_for(task);
+  if (std::find(known.begin(), known.end(), task.solver) == known.end()) {
+    std::string taken;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      taken += (i == 0 ? "'" : i + 1 == known.size() ? " or '" : ", '") + solver_name(known[i]) + "'";
+    }
+    require(squared, "solver '{}' is {}; loss '{}' takes {}", solver,
+            task.solver == Solver::lbfgs ? "for smooth losses" : "for the squared loss", loss_name(loss), taken);
+    require(task.solver != Solver::newton && task.solver != Solver::lbfgs,
+            "solver '{}' is for losses other than the squared one; it takes {} here", solver, taken);
+    require(!sketched, "solver '{}' is not for a sketch with the squared loss, which takes {}", solver, taken);
+    fail("solver '{}' is for approximation 'fourier'; an exact machine takes {}", solver, taken);
   }
+  require(squared || alpha > 0, "alpha must be positive for loss '{}', found {}", loss_name(loss), alpha);
   if (non_crossing) {
     const auto* pinball = std::get_if<Pinball>(&loss);
     require(pinball && std::is_sorted(pinball->levels.begin(), pinball->levels.end()),
@@ -56,7 +51,8 @@ void FitOptions::check() const {
   if (alpha_by) {
     const char* rule = *alpha_by == AlphaScore::gcv ? "gcv" : "leave_one_out";
     require(squared, "alpha '{}' is for the squared loss, found loss '{}'", rule, loss_name(loss));
-    require(among({"auto", "direct"}), "alpha '{}' is for solver 'auto' or 'direct', found '{}'", rule, solver);
+    require(task.solver == Solver::automatic || task.solver == Solver::direct,
+            "alpha '{}' is for solver 'auto' or 'direct', found '{}'", rule, solver);
     require(!by_evidence, "alpha is chosen in one way, found 'evidence' and '{}'", rule);
   }
   require(evidence_rows >= 1, "evidence_rows must be at least 1, found {}", evidence_rows);

@@ -1,5 +1,5 @@
 // models/incremental.cpp -- sums of more rows, or of another machine, joined to those that are kept; then a solve.
-#include "solver_choice.hpp"
+#include "memory_plan.hpp"
 #include "summary.hpp"
 
 #include <carmina/core/error.hpp>
@@ -72,14 +72,10 @@ KernelMachine<T> fit_further(const KernelMachine<T>& machine, RowSource<T>& rows
   require(rows.dim_in() == machine.dim_in() && rows.dim_out() == machine.dim_out(),
           "partial_fit: X has {} columns and Y {}, the machine was fitted to {} and {}", rows.dim_in(), rows.dim_out(),
           machine.dim_in(), machine.dim_out());
-  const Index at_once = block_rows(rows.dim_in() + rows.dim_out(), execution);
-  const Index more = summarize(rows, machine.record().fill_missing, false, at_once, execution).rows;
-  MomentsBuilder builder(std::get<FourierMap<T>>(machine.map()), moments, execution);
-  rows.rewind();
-  for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
-    builder.add(block);
-    execution.checkpoint({"fitting", block.first_row + block.rows, rows.rows().value_or(0)});
-  }
+  DataRows<T> data(rows);
+  data.read_at_once(block_rows(rows.dim_in() + rows.dim_out(), execution));
+  const Index more = summarize(data, machine.record().fill_missing, false, execution).rows;
+  rows_of(std::get<FourierMap<T>>(machine.map()), data, FeatureStorage::none, execution)->moments(moments);
   return solved(machine, std::move(moments), machine.record().rows + more, execution);
 }
 

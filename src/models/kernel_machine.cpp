@@ -1,5 +1,5 @@
 // models/kernel_machine.cpp -- prediction: the map's product, the output root, the intercept.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
 
@@ -68,10 +68,9 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
   } else {
     Matrix<T> turned(X.rows(), coefficients_.cols());
     product(turned);
-    BlasThreads threads(execution.thread_count());
     backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, X.rows(), dim_out(), turned.cols(), T(1),
                      turned.data(), turned.cols(), output_root_.data(), output_root_.cols(), T(0), out.data(),
-                     out.outerStride());
+                     out.outerStride(), execution);
   }
   out.rowwise() += intercept_.transpose();
   // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =

@@ -1,14 +1,11 @@
 // models/learn_from_rows.cpp -- the rows that a kernel is learnt from: all, or a random part of many.
 #include "learn_from_rows.hpp"
 
+#include "memory_plan.hpp"
 #include "preparation.hpp"
-#include "solver_choice.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/random/philox.hpp>
-
-#include <algorithm>
-#include <vector>
 
 namespace carmina {
 namespace {
@@ -18,42 +15,30 @@ constexpr std::uint32_t thinning_stream = 43;
 }  // namespace
 
 template <Real T>
-LearntKernel learn_from_rows(RowSource<T>& rows, const FitOptions& options, SolveReport& report) {
+LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, SolveReport& report) {
   PhaseTimer timer(report, "evidence");
-  const Index d = rows.dim_in(), p = rows.dim_out(), at_once = block_rows(d + p, options.execution);
+  const Index d = rows.dim_in(), p = rows.dim_out();
+  rows.read_at_once(block_rows(d + p, options.execution));
   const bool covariance = options.coupling == OutputCoupling::covariance;
-  const DataSummary summary = summarize(rows, options.fill_missing, covariance, at_once, options.execution);
+  const DataSummary summary = summarize(rows, options.fill_missing, covariance, options.execution);
   const InputTransform transform = input_transform(summary, options, options.differential());
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);
   const double share = static_cast<double>(options.evidence_rows) / static_cast<double>(summary.rows);
   const Random random(options.seed, thinning_stream);
-
-  std::vector<T> X, Y, weights;
-  bool weighted = false;
-  std::vector<T> row(static_cast<std::size_t>(d));
-  Index number = 0;
-  rows.rewind();
-  for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
-    for (Index i = 0; i < block.rows; ++i, ++number) {
-      const T w = block.weights ? block.weights[i] : T(1);
-      if (w == 0 || (share < 1 && random.uniform(static_cast<std::uint64_t>(number)) >= share)) continue;
-      transform.apply(block.X + i * block.x_stride, block.x_stride, 1, d, row.data());
-      X.insert(X.end(), row.begin(), row.end());
-      for (Index a = 0; a < p; ++a) {
-        const double origin = options.fit_intercept ? summary.target_mean[a] : 0;
-        Y.push_back(static_cast<T>(static_cast<double>(block.Y[i * block.y_stride + a]) - origin));
-      }
-      weights.push_back(w);
-      weighted = weighted || w != 1;
-    }
+  HeldRows<T> some = rows.gather(
+      [&](Index number, double weight) {
+        return weight > 0 && (share >= 1 || random.uniform(static_cast<std::uint64_t>(number)) < share);
+      },
+      options.execution);
+  require(some.rows() > 0, "evidence: no row was left to learn from");
+  transform.apply(some.X.data(), d, some.rows(), d, some.X.data());
+  if (options.fit_intercept) {
+    some.Y = (some.Y.template cast<double>().rowwise() - summary.target_mean.transpose()).template cast<T>();
   }
-  const auto n = static_cast<Index>(weights.size());
-  require(n > 0, "evidence: no row was left to learn from");
-  return learn_kernel<T>(map_rows(X.data(), n, d), map_rows(Y.data(), n, p), weighted ? weights.data() : nullptr,
-                         kernel, options);
+  return learn_kernel<T>(some.X, some.Y, some.weights_or_null(), kernel, options);
 }
-template LearntKernel learn_from_rows(RowSource<float>&, const FitOptions&, SolveReport&);
-template LearntKernel learn_from_rows(RowSource<double>&, const FitOptions&, SolveReport&);
+template LearntKernel learn_from_rows(DataRows<float>&, const FitOptions&, SolveReport&);
+template LearntKernel learn_from_rows(DataRows<double>&, const FitOptions&, SolveReport&);
 
 }  // namespace carmina

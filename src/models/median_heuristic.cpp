@@ -7,9 +7,8 @@ namespace carmina {
 
 template <Real T>
 double median_heuristic(ConstView<T> X, const Execution& execution) {
-  constexpr Index rows_at_once = 1 << 14;
   MemoryRows<T> rows(X);
-  const DataSummary summary = summarize(rows, false, false, rows_at_once, execution);
+  const DataSummary summary = summarize(DataRows<T>(rows), false, false, execution);
   return median_distance(summary.sample, summary.sample_weights, execution);
 }
 template double median_heuristic(ConstView<float>, const Execution&);

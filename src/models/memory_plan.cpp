@@ -12,41 +12,7 @@
 namespace carmina {
 namespace {
 
-constexpr Index fewest_rows = 128, most_feature_rows = 4096;
-constexpr double most_feature_bytes = 512e6;
 constexpr double many_rows = 1e15;  // stands for a number that is not known
-
-// Coefficients of a Fourier feature of a term, for p outputs of d inputs.
-Index coefficients_of(const Term& term, Index d, Index p) {
-  const auto* kind = std::get_if<Differential>(&term.coupling);
-  return !kind ? p : *kind == Differential::curl_free ? 1 : d - 1;
-}
-
-FitShape shape_of(const FitOptions& options, Index d, Index p, double n, std::size_t scalar_bytes) {
-  FitShape s;
-  s.n = n;
-  s.d = static_cast<double>(d);
-  s.p = static_cast<double>(p);
-  s.scalar_bytes = static_cast<double>(scalar_bytes);
-  const auto sketch = options.chosen_sketch();
-  const auto components = static_cast<double>(sketch ? n_components(*sketch) : options.n_components);
-  s.separable = options.kernel ? options.kernel->separable() != nullptr : !options.differential();
-  const bool coupled = options.kernel ? !std::holds_alternative<Uncoupled>(options.kernel->terms()[0].coupling)
-                                      : options.coupling != OutputCoupling::none;
-  s.by_eigen = options.alpha == 0 || (coupled && p > 8);
-  if (options.kernel) {
-    s.m = components * (sketch ? 1.0 : static_cast<double>(options.kernel->terms().size()));
-    for (const Term& term : options.kernel->terms()) {
-      s.order += components * static_cast<double>(coefficients_of(term, d, p));
-    }
-  } else {
-    s.m = components;
-    const bool curl = options.coupling == OutputCoupling::curl_free;
-    s.order = components * (curl ? 1.0 : s.p);
-  }
-  if (s.separable) s.order = s.m;
-  return s;
-}
 
 // "21,000": three digits of a count, rounded down.
 std::string round_count(double count) {
@@ -68,58 +34,105 @@ double largest(double step, double most, const std::function<bool(double)>& fits
   return below * step;
 }
 
-bool lighter(const MemoryUse& a, const MemoryUse& b) { return a.bytes() < b.bytes(); }
+bool lighter(const PlannedWay& a, const PlannedWay& b) { return a.use.bytes() < b.use.bytes(); }
 
-// Everything that a question "would it fit if" varies.
-template <Real T>
-class Question {
+// Answers to "would it fit if".
+class WhatIf {
  public:
-  Question(const FitOptions& options, const RowSource<T>& source, double n)
-      : options_(options), source_(source), n_(n), limit_(memory_limit(options.execution)) {}
+  WhatIf(const std::vector<const WayInfo*>& table, const FitTask& task, const std::function<double(Index)>& source)
+      : table_(table), task_(task), source_(source), limit_(memory_limit(task.options.execution)) {}
 
-  const RowSource<T>& source() const { return source_; }
-
-  std::vector<MemoryUse> ways() const { return ways(options_, n_); }
-  bool with_rows(double n) const { return any(options_, n); }
-  bool with_components(double count) const { return with_components(options_, count); }
+  std::vector<PlannedWay> ways() const { return ways(task_); }
+  bool with_rows(double n) const { return any(with(task_.options, n)); }
+  bool with_components(double count) const { return with_components(task_.options, count); }
   bool with_fourier(double count) const {
-    FitOptions other = options_;
+    FitOptions other = task_.options;
     other.approximation = "fourier";
     other.sketch.reset();
     return with_components(other, count);
   }
-  bool with_width() const {
-    FitOptions other = options_;
-    other.length_scale = 1.0;
-    return any(other, n_);
-  }
+  bool with_width() const { return any(with(given_width(), task_.n)); }
   // With the fewest components, or one row.
   double least() const {
-    FitOptions other = options_;
+    FitOptions other = task_.options;
     set_components(other, 2);
-    const auto all = ways(other, options_.approximation == "exact" ? 1 : n_);
-    return std::min_element(all.begin(), all.end(), lighter)->bytes();
+    const auto all = ways(with(other, task_.exact() ? 1 : task_.n));
+    return std::min_element(all.begin(), all.end(), lighter)->use.bytes();
   }
   bool with_solver(const char* solver) const {
-    FitOptions other = options_;
+    FitOptions other = task_.options;
     other.solver = solver;
-    return any(other, n_);
+    return any(with(other, task_.n));
+  }
+
+  // What would fit, in words.
+  std::string advice() const {
+    std::vector<std::string> choices;
+    const FitOptions& options = task_.options;
+    const bool median = !options.kernel && !options.length_scale;
+    const auto stationary_term = [](const Term& t) { return is_stationary(t.scalar); };
+    const bool stationary =
+        !options.kernel || std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(), stationary_term);
+    const auto most = static_cast<double>(std::numeric_limits<int>::max());
+    if (task_.solver == Solver::direct && task_.squared && !task_.sketch && with_solver("cg")) {
+      choices.emplace_back("solver 'cg'");
+    }
+    if (median && with_width()) choices.emplace_back("a given length scale");
+    if (task_.exact()) {
+      const double rows = largest(1, task_.n, [&](double count) { return with_rows(count); });
+      if (rows > 0) choices.push_back(fmt::format("at most {} rows", round_count(rows)));
+    } else {
+      const double count = largest(task_.sketch ? 1 : 2, most, [&](double c) { return with_components(c); });
+      if (count > 0) choices.push_back(fmt::format("at most {} components", round_count(count)));
+    }
+    if (!task_.fourier() && stationary && (!task_.exact() || task_.squared)) {
+      const double count = largest(2, most, [&](double c) { return with_fourier(c); });
+      if (count > 0) {
+        choices.push_back(fmt::format("approximation 'fourier' with at most {} components", round_count(count)));
+      }
+    }
+    std::string text;
+    for (std::size_t i = 0; i < choices.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ", or ", choices[i]);
+    if (text.empty() && median) {
+      const FitOptions given = given_width();
+      const FitTask other = with(given, task_.n);
+      return fmt::format("with a given length scale {}", WhatIf(table_, other, source_).advice());
+    }
+    if (text.empty()) return fmt::format("even the smallest model needs {}", format_bytes(least()));
+    return fmt::format("{} would fit", text);
   }
 
  private:
-  std::vector<MemoryUse> ways(const FitOptions& options, double n) const {
-    auto all = memory_uses(options, shape_of(options, source_.dim_in(), source_.dim_out(), n, sizeof(T)));
-    const Index most = block_rows(source_.dim_in() + source_.dim_out(), options.execution);
-    for (MemoryUse& use : all) {
-      use.source = [&source = source_](Index rows) { return source.held_bytes(rows); };
-      use.rows = n;
-      use.choose_blocks(most, limit_);
+  FitTask with(const FitOptions& options, double n) const {
+    FitTask other(options, static_cast<Index>(task_.d), static_cast<Index>(task_.p), n,
+                  static_cast<std::size_t>(task_.scalar_bytes));
+    other.path = task_.path, other.leave_one_out = task_.leave_one_out, other.folds = task_.folds;
+    return other;
+  }
+  FitOptions given_width() const {
+    FitOptions other = task_.options;
+    other.length_scale = 1.0;
+    return other;
+  }
+  std::vector<PlannedWay> ways(const FitTask& task) const {
+    std::vector<PlannedWay> all;
+    const Index most = block_rows(static_cast<Index>(task.d + task.p), task.options.execution);
+    // Rows for the median width, as they are kept, gathered and transformed.
+    const bool sample = !task.options.kernel && !task.options.length_scale;
+    for (const WayInfo* way : table_) {
+      if (!way->applies(task) || !way->asked_for(task)) continue;
+      PlannedWay& planned = all.emplace_back(PlannedWay{way, way->memory(task)});
+      planned.use.summary_bytes = sample ? std::min(task.n, 2000.0) * (3 * task.d + 6) * 8 : 0;
+      planned.use.source = source_;
+      planned.use.rows = task.n;
+      planned.use.stretch = task.grid().stretch;
+      planned.use.choose_blocks(most, limit_);
     }
     return all;
   }
-  bool any(const FitOptions& options, double n) const {
-    const auto all = ways(options, n);
-    return std::any_of(all.begin(), all.end(), [&](const MemoryUse& use) { return use.bytes() <= limit_; });
+  bool any(const FitTask& task) const {
+    const auto all = ways(task);
+    return std::any_of(all.begin(), all.end(), [&](const PlannedWay& way) { return way.use.bytes() <= limit_; });
   }
   static void set_components(FitOptions& options, double count) {
     options.n_components = static_cast<Index>(count);
@@ -130,51 +143,14 @@ class Question {
   }
   bool with_components(FitOptions options, double count) const {
     set_components(options, count);
-    return any(options, n_);
+    return any(with(options, task_.n));
   }
 
-  const FitOptions& options_;
-  const RowSource<T>& source_;
-  double n_, limit_;
+  const std::vector<const WayInfo*>& table_;
+  const FitTask& task_;
+  const std::function<double(Index)>& source_;
+  double limit_;
 };
-
-// What would fit, in words.
-template <Real T>
-std::string advice(const Question<T>& question, const FitOptions& options, double n) {
-  std::vector<std::string> choices;
-  const bool squared = std::holds_alternative<Squared>(options.loss);
-  const bool exact = options.approximation == "exact" && !options.sketch, fourier = options.approximation == "fourier";
-  const bool stationary = !options.kernel || std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(),
-                                                         [](const Term& t) { return is_stationary(t.scalar); });
-  const auto most = static_cast<double>(std::numeric_limits<int>::max());
-  if (options.solver == "direct" && squared && !options.chosen_sketch() && question.with_solver("cg")) {
-    choices.emplace_back("solver 'cg'");
-  }
-  if (!options.kernel && !options.length_scale && question.with_width()) choices.emplace_back("a given length scale");
-  if (exact) {
-    const double rows = largest(1, n, [&](double count) { return question.with_rows(count); });
-    if (rows > 0) choices.push_back(fmt::format("at most {} rows", round_count(rows)));
-  } else {
-    const double step = options.chosen_sketch() ? 1 : 2;
-    const double count = largest(step, most, [&](double c) { return question.with_components(c); });
-    if (count > 0) choices.push_back(fmt::format("at most {} components", round_count(count)));
-  }
-  if ((!fourier || options.sketch) && stationary && (!exact || squared)) {
-    const double count = largest(2, most, [&](double c) { return question.with_fourier(c); });
-    if (count > 0) {
-      choices.push_back(fmt::format("approximation 'fourier' with at most {} components", round_count(count)));
-    }
-  }
-  std::string text;
-  for (std::size_t i = 0; i < choices.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ", or ", choices[i]);
-  if (text.empty() && !options.kernel && !options.length_scale) {
-    FitOptions given = options;
-    given.length_scale = 1.0;
-    return fmt::format("with a given length scale {}", advice(Question<T>(given, question.source(), n), given, n));
-  }
-  if (text.empty()) return fmt::format("even the smallest model needs {}", format_bytes(question.least()));
-  return fmt::format("{} would fit", text);
-}
 
 }  // namespace
 
@@ -189,27 +165,21 @@ Index block_rows(Index columns, const Execution& execution) {
                            1 << 16);
 }
 
-double MemoryUse::bytes(Index block, Index features) const {
-  const auto held = [this](Index count) { return std::min(static_cast<double>(count), rows); };
-  double fit = held(block) * row_bytes + held(features) * feature_row_bytes;
+double MemoryUse::bytes(Index block) const {
+  const double held = std::min(static_cast<double>(block), rows);
+  double fit = held * row_bytes;
   for (const auto& [what, size] : parts) fit += size;
-  return (source && block > 0 ? source(static_cast<Index>(held(block))) : 0) + std::max(summary_bytes, fit);
+  return (source && block > 0 ? source(static_cast<Index>(held)) : 0) + std::max(summary_bytes, fit);
 }
 
-bool MemoryUse::choose_blocks(Index most, double limit) {
-  const auto whole = [](Index count) { return std::max(fewest_rows, count / fewest_rows * fewest_rows); };
-  const Index features = feature_row_bytes > 0 ? whole(static_cast<Index>(most_feature_bytes / feature_row_bytes)) : 0;
-  for (rows_at_once = whole(most);; rows_at_once = whole(rows_at_once / 2)) {
-    feature_rows = std::min({most_feature_rows, features, rows_at_once});
-    if (bytes() <= limit) return true;
-    if (rows_at_once == fewest_rows) return false;
-  }
+void MemoryUse::choose_blocks(Index most, double limit) {
+  const auto whole = [&](Index count) { return std::max(stretch, count / stretch * stretch); };
+  for (rows_at_once = whole(most); rows_at_once > stretch && bytes() > limit;) rows_at_once = whole(rows_at_once / 2);
 }
 
 std::string MemoryUse::text(double limit) const {
   auto listed = parts;
-  const double blocks = bytes() - bytes(0, 0);
-  listed.emplace_back(fmt::format("blocks of {} rows", rows_at_once), blocks);
+  listed.emplace_back(fmt::format("blocks of {} rows", rows_at_once), bytes() - bytes(0));
   std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   listed.resize(std::min<std::size_t>(listed.size(), 3));
   std::string largest_parts;
@@ -219,35 +189,34 @@ std::string MemoryUse::text(double limit) const {
   return fmt::format("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
 }
 
-const MemoryUse* MemoryPlan::find(const std::string& solver) const {
-  const auto found = std::find_if(ways.begin(), ways.end(), [&](const MemoryUse& use) { return use.solver == solver; });
+const PlannedWay* MemoryPlan::find(Solver solver) const {
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [&](const PlannedWay& way) { return way.way->solver == solver; });
   return found == ways.end() ? nullptr : &*found;
 }
 
-template <Real T>
-MemoryPlan plan_memory(const FitOptions& options, const RowSource<T>& source, std::optional<Index> rows) {
-  const bool primal = options.approximation == "fourier" && !options.sketch &&
-                      std::holds_alternative<Squared>(options.loss) &&
-                      (options.solver == "auto" || options.solver == "cg" || options.solver == "idr");
-  MemoryPlan plan{.limit = memory_limit(options.execution)};
-  if (!rows && !primal) return plan;
-  const Question<T> question(options, source, rows ? static_cast<double>(*rows) : many_rows);
-  const std::vector<MemoryUse> all = question.ways();
-  for (const MemoryUse& use : all) {
-    if (use.solver == "direct") plan.direct_bytes = use.bytes();
-    if (use.bytes() <= plan.limit) plan.ways.push_back(use);
+MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& task, std::optional<Index> rows,
+                       const std::function<double(Index)>& source) {
+  MemoryPlan plan{.limit = memory_limit(task.options.execution)};
+  FitTask sized(task.options, static_cast<Index>(task.d), static_cast<Index>(task.p),
+                rows ? static_cast<double>(*rows) : many_rows, static_cast<std::size_t>(task.scalar_bytes));
+  sized.path = task.path, sized.leave_one_out = task.leave_one_out, sized.folds = task.folds;
+  const WhatIf question(table, sized, source);
+  const std::vector<PlannedWay> all = question.ways();
+  require(!all.empty() || task.folds > 0, "fit: there is no way for solver '{}' here", task.options.solver);
+  for (const PlannedWay& way : all) {
+    if (way.way->solver == Solver::direct && plan.direct_bytes == 0) plan.direct_bytes = way.use.bytes();
+    if (way.use.bytes() <= plan.limit) plan.ways.push_back(way);
   }
-  if (!plan.ways.empty()) return plan;
+  if (!plan.ways.empty() || !rows || task.folds > 0) return plan;
   const auto least = std::min_element(all.begin(), all.end(), lighter);
-  auto parts = least->parts;
-  parts.emplace_back("the rows whose median distance is the width", least->summary_bytes);
+  auto parts = least->use.parts;
+  parts.emplace_back("the rows whose median distance is the width", least->use.summary_bytes);
   const auto heaviest =
       std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  fail("fit: solver '{}' needs {}, {} of it for {}, and the memory budget is {}; {}", least->solver,
-       format_bytes(least->bytes()), format_bytes(heaviest->second), heaviest->first, format_bytes(plan.limit),
-       advice(question, options, rows ? static_cast<double>(*rows) : many_rows));
+  fail("fit: solver '{}' needs {}, {} of it for {}, and the memory budget is {}; {}", solver_name(least->way->solver),
+       format_bytes(least->use.bytes()), format_bytes(heaviest->second), heaviest->first, format_bytes(plan.limit),
+       question.advice());
 }
-template MemoryPlan plan_memory(const FitOptions&, const RowSource<float>&, std::optional<Index>);
-template MemoryPlan plan_memory(const FitOptions&, const RowSource<double>&, std::optional<Index>);
 
 }  // namespace carmina

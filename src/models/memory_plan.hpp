@@ -1,11 +1,10 @@
-// models/memory_plan.hpp -- what a fit will hold in memory, known before it begins: block sizes and solvers that keep
+// models/memory_plan.hpp -- what a fit will hold in memory, known before it begins: the ways and block sizes that keep
 // to the budget, or a sentence that says what would.
 //
 // Counted is all that grows with the rows, the inputs, the outputs or the features. The program itself and the scratch
 // of its threads, a few megabytes each whatever the task, come on top.
 #pragma once
-#include <carmina/data/rows.hpp>
-#include <carmina/models/fit_options.hpp>
+#include "fit_task.hpp"
 
 #include <functional>
 #include <string>
@@ -17,55 +16,61 @@ namespace carmina {
 // Bytes that may be used: the budget, or most of the machine's memory.
 double memory_limit(const Execution& execution);
 
-// Rows read from the source together when there is plenty: whole tiles, and short enough to show progress.
+// Rows read from the source together when there is plenty.
 Index block_rows(Index columns, const Execution& execution);
 
-// A task as far as memory goes.
-struct FitShape {
-  double n = 0;             // rows
-  double d = 0, p = 0;      // inputs, outputs
-  double m = 0;             // scalar features of a Fourier map, components of a sketch
-  double order = 0;         // coefficients of a Fourier model whose outputs do not come apart, else m
-  bool separable = true;    // outputs come apart in the eigenbasis of one matrix
-  bool by_eigen = false;    // systems of so many different kinds that they share an eigendecomposition
-  double scalar_bytes = 8;  // of the data
-};
-
-// One way to do it.
+// What one way holds.
 struct MemoryUse {
-  std::string solver = {};                                 // "direct", "cg", ...
-  bool preconditioned = false;                             // of cg
   std::vector<std::pair<std::string, double>> parts = {};  // what, bytes; blocks apart
   double row_bytes = 0;                                    // of each row of a block, besides what the source holds
-  double feature_row_bytes = 0;                            // of each row of features that is held to be summed
   double summary_bytes = 0;                                // in the first pass over the rows, before all that
   double rows = 0;                                         // that there are: blocks are not larger
+  Index stretch = 128;                                     // blocks are whole stretches
   std::function<double(Index)> source = {};                // bytes that the source holds for blocks of so many rows
 
-  // Chosen: rows of a block, and of features held at once.
-  Index rows_at_once = 0, feature_rows = 0;
+  Index rows_at_once = 0;  // chosen: rows of a block
 
-  double bytes() const { return bytes(rows_at_once, feature_rows); }
-  double bytes(Index block, Index features) const;
-  // The largest blocks up to `most` rows that stay under the limit; false when not even the smallest do.
-  bool choose_blocks(Index most, double limit);
+  void add(std::string what, double bytes) { parts.emplace_back(std::move(what), bytes); }
+  // The largest blocks up to `most` rows that stay under the limit, or the smallest.
+  void choose_blocks(Index most, double limit);
+  double bytes() const { return bytes(rows_at_once); }
+  double bytes(Index block) const;
   std::string text(double limit) const;  // for the report
 };
 
-// All ways that the options allow, in the order of preference (models/memory_uses.cpp).
-std::vector<MemoryUse> memory_uses(const FitOptions& options, const FitShape& shape);
+// A way of fitting as far as a plan, a check of options or a help text goes; Way (ways.hpp) adds how it runs.
+struct WayInfo {
+  const char* name;                          // what it does, for reports: "normal equations of the features"
+  Solver solver;                             // what users call it
+  bool (*applies)(const FitTask&);           // to this approximation, loss and kernel; sizes may decide
+  MemoryUse (*memory)(const FitTask&);       // what it holds
+  double (*order)(const FitTask&);           // of the system that it factors, or would have to
+  double (*cost)(const FitTask&) = nullptr;  // relative work by stored rates, where several ways of `auto` compete
+  bool by_itself = true;                     // `auto` may take it
+
+  // Whether the user's solver is this one, or `auto`.
+  bool asked_for(const FitTask& task) const {
+    return task.solver == Solver::automatic ? by_itself : task.solver == solver;
+  }
+};
+
+struct PlannedWay {
+  const WayInfo* way;
+  MemoryUse use;
+};
 
 struct MemoryPlan {
   double limit = 0;
-  std::vector<MemoryUse> ways = {};  // that fit, the preferred first
-  double direct_bytes = 0;           // what "direct" would need at least
+  std::vector<PlannedWay> ways = {};  // that fit, in the order of the table
+  double direct_bytes = 0;            // what "direct" would need at least
 
-  const MemoryUse* find(const std::string& solver) const;
+  const PlannedWay* find(Solver solver) const;
 };
 
-// `rows`: of positive weight, or those of the source; when not known, exact machines and dual forms are not planned
-// yet, and the plan has no ways. Error when nothing fits.
-template <Real T>
-MemoryPlan plan_memory(const FitOptions& options, const RowSource<T>& source, std::optional<Index> rows);
+// `rows`: of positive weight, or those of the source; when not known, only ways that hold nothing for each row are
+// planned. `source(rows)`: bytes that the source holds for blocks of so many. Error when nothing fits; folds may then
+// be fitted one by one, and the plan is empty.
+MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& task, std::optional<Index> rows,
+                       const std::function<double(Index)>& source);
 
 }  // namespace carmina

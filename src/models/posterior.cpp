@@ -1,5 +1,5 @@
 // models/posterior.cpp -- covariances from triangular solves with a factor of the normal or kernel system.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/expansion.hpp>
 #include <carmina/models/posterior.hpp>
@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "row_matrices.hpp"
+#include "kernel_matrices.hpp"
 
 namespace carmina {
 namespace {
@@ -20,16 +20,14 @@ Matrix<double> factor(Matrix<double> H, double delta, double alpha, const Vector
                       const Execution& execution) {
   H *= delta;
   for (Index i = 0; i < H.rows(); ++i) H(i, i) += weights.size() > 0 ? alpha / weights[i] : alpha;
-  BlasThreads threads(execution.thread_count());
-  require(backend::cholesky(H.rows(), H.data(), H.outerStride()),
+  require(backend::cholesky(H.rows(), H.data(), H.outerStride(), execution),
           "variance: the system is singular to rounding; a larger alpha is needed");
   return H;
 }
 
 // L^-1 R for R (order, columns)
 Matrix<double> solved(const Matrix<double>& L, Matrix<double> R, const Execution& execution) {
-  BlasThreads threads(execution.thread_count());
-  backend::lower_solve(L.rows(), R.cols(), L.data(), L.outerStride(), R.data(), R.outerStride());
+  backend::lower_solve(L.rows(), R.cols(), L.data(), L.outerStride(), R.data(), R.outerStride(), execution);
   return R;
 }
 

@@ -1,9 +1,7 @@
 // models/ridge_paths.cpp -- one decomposition, then sums and products for each alpha.
 #include "ridge_paths.hpp"
 
-#include "../solvers/row_sums.hpp"
-
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,25 +10,6 @@ namespace carmina {
 namespace {
 
 using backend::Transpose;
-
-// Threads for a product or a factorisation of so many operations: small ones take less time than threads need to meet.
-int threads_for(double operations, const Execution& execution) {
-  return operations < 1e8 ? 1 : execution.thread_count();
-}
-
-double cube(Index order) { return std::pow(static_cast<double>(order), 3); }
-
-// op(A) B
-Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B,
-                       const Execution& execution) {
-  const bool turn = transpose == Transpose::yes;
-  const Index rows = turn ? A.cols() : A.rows(), inner = turn ? A.rows() : A.cols();
-  Matrix<double> C(rows, B.cols());
-  BlasThreads threads(threads_for(static_cast<double>(A.size()) * static_cast<double>(B.cols()), execution));
-  backend::gemm<double>(transpose, Transpose::no, rows, B.cols(), inner, 1, A.data(), A.cols(), B.data(), B.cols(), 0,
-                        C.data(), C.cols());
-  return C;
-}
 
 Vector<double> eigenvalues(const OutputFactor& outputs, Index p) {
   return outputs.identity() ? Vector<double>(Vector<double>::Ones(p)) : outputs.delta;
@@ -88,7 +67,7 @@ double PrimalPath::mean_loss(double alpha, const Moments& rows) const {
   }
   Matrix<double> S = rows.sums.topLeftCorner(m, m);
   S.triangularView<Eigen::StrictlyUpper>() = S.transpose();
-  const Matrix<double> inner = product(Transpose::no, S, C, execution_) - 2 * rows.cross().transpose();
+  const Matrix<double> inner = backend::product(Transpose::no, S, C, execution_) - 2 * rows.cross().transpose();
   const Vector<double> shift = (rows.feature_sums() * C - rows.target_sums()).transpose();
   const double sum =
       C.cwiseProduct(inner).sum() + b.dot(2 * shift + rows.total_weight() * b) + rows.sums.block(m, m, p, p).trace();
@@ -103,31 +82,30 @@ DualPath::DualPath(Matrix<double> K, const Matrix<double>& cross, Matrix<double>
                             : Vector<double>(Vector<double>::Zero(Y.cols()))),
       spectrum_(dual_spectrum(std::move(K), std::move(Y), weights, origin_, outputs, execution)) {
   const Vector<double> roots = weights.cwiseSqrt();
-  turned_weights_ = spectrum_.vectors() * roots;
+  rotated_weights_ = spectrum_.vectors() * roots;
   const Matrix<double> weighted = cross * roots.asDiagonal();
-  turned_cross_.resize(cross.rows(), cross.cols());
-  BlasThreads threads(threads_for(cube(cross.cols()), execution));
+  rotated_cross_.resize(cross.rows(), cross.cols());
   backend::gemm<double>(Transpose::no, Transpose::yes, cross.rows(), cross.cols(), cross.cols(), 1, weighted.data(),
-                        weighted.cols(), spectrum_.vectors().data(), cross.cols(), 0, turned_cross_.data(),
-                        turned_cross_.cols());
+                        weighted.cols(), spectrum_.vectors().data(), cross.cols(), 0, rotated_cross_.data(),
+                        rotated_cross_.cols(), execution);
 }
 
 // Column j of f + b in the eigenbasis of A is delta_j K_* c_j + b_j. The intercept makes the rows' coefficients sum to
 // zero, as in solvers/squared_dual.cpp; where A is zero so is f, and the intercept is the mean, the origin.
 Matrix<double> DualPath::predictions(double alpha) const {
-  Matrix<double> x = spectrum_.turned();
+  Matrix<double> x = spectrum_.rotated();
   Vector<double> b = Vector<double>::Zero(x.cols());
   for (Index j = 0; j < x.cols(); ++j) {
     const Vector<double> filter = spectrum_.filter(spectrum_.delta()[j], alpha);
     x.col(j).array() *= filter.array();
     if (fit_intercept_) {
-      const Vector<double> ones = filter.cwiseProduct(turned_weights_);
-      b[j] = turned_weights_.dot(x.col(j)) / turned_weights_.dot(ones);
+      const Vector<double> ones = filter.cwiseProduct(rotated_weights_);
+      b[j] = rotated_weights_.dot(x.col(j)) / rotated_weights_.dot(ones);
       x.col(j) -= b[j] * ones;
     }
     x.col(j) *= spectrum_.delta()[j];
   }
-  Matrix<double> f = turned_cross_ * x;
+  Matrix<double> f = rotated_cross_ * x;
   f.rowwise() += b.transpose();
   if (!outputs_.identity()) f = Matrix<double>(f * outputs_.vectors.transpose());
   return f.rowwise() + origin_.transpose();

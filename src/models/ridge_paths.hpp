@@ -5,8 +5,8 @@
 // serves all alphas (solvers/shifted_path.hpp).
 #pragma once
 #include <carmina/features/expansion.hpp>
+#include <carmina/features/moments.hpp>
 #include <carmina/kernels/decomposable.hpp>
-#include <carmina/solvers/moments.hpp>
 #include <carmina/solvers/shifted_path.hpp>
 
 namespace carmina {
@@ -46,8 +46,8 @@ class DualPath {
   bool fit_intercept_;
   Vector<double> origin_;  // (p)
   ShiftedPath spectrum_;
-  Vector<double> turned_weights_;  // Uᵀ w^(1/2)
-  Matrix<double> turned_cross_;    // cross W^(1/2) U (rows to predict, training rows)
+  Vector<double> rotated_weights_;  // Uᵀ w^(1/2)
+  Matrix<double> rotated_cross_;    // cross W^(1/2) U (rows to predict, training rows)
 };
 
 }  // namespace carmina

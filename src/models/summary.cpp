@@ -86,7 +86,7 @@ struct ColumnSums {
 
 // Every cell passes here, so the place of a row is put into words only when something is wrong with it.
 template <Real T>
-void check_row(const RowSource<T>& rows, const RowBlock<T>& block, Index i, bool fill_missing) {
+void check_row(const DataRows<T>& rows, const RowBlock<T>& block, Index i, bool fill_missing) {
   const T* x = block.X + i * block.x_stride;
   for (Index j = 0; j < block.dim_in; ++j) {
     if (std::isfinite(x[j])) continue;
@@ -107,16 +107,15 @@ void check_row(const RowSource<T>& rows, const RowBlock<T>& block, Index i, bool
 }  // namespace
 
 template <Real T>
-DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covariance, Index rows_at_once,
-                      const Execution& execution, bool want_sample) {
+DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
+                      bool want_sample) {
   const Index d = rows.dim_in(), p = rows.dim_out();
   require(d > 0, "fit: X has no columns");
   DataSummary summary;
   RowSample sample;
   ColumnSums inputs, targets;
   Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
-  rows.rewind();
-  for (auto block = rows.next(rows_at_once); block.rows > 0; block = rows.next(rows_at_once)) {
+  rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     const auto X = block.inputs();
     const auto Y = block.targets();
     for (Index i = 0; i < block.rows; ++i) {
@@ -133,8 +132,7 @@ DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covarianc
         products.noalias() += w * offset * offset.transpose();
       }
     }
-    execution.checkpoint({"reading", block.first_row + block.rows, rows.rows().value_or(0)});
-  }
+  });
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
   summary.input_mean = Vector<double>::NullaryExpr(d, [&](Index j) { return inputs.mean(j); });
   summary.input_deviation =
@@ -148,8 +146,8 @@ DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covarianc
   sample.move_to(summary, d);
   return summary;
 }
-template DataSummary summarize(RowSource<float>&, bool, bool, Index, const Execution&, bool);
-template DataSummary summarize(RowSource<double>&, bool, bool, Index, const Execution&, bool);
+template DataSummary summarize(const DataRows<float>&, bool, bool, const Execution&, bool);
+template DataSummary summarize(const DataRows<double>&, bool, bool, const Execution&, bool);
 
 namespace {
 

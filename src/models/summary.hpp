@@ -1,7 +1,7 @@
 // models/summary.hpp -- the first pass over the rows: checks, means, variances, and a sample for the median width.
 #pragma once
 #include <carmina/core/execution.hpp>
-#include <carmina/data/rows.hpp>
+#include <carmina/data/data_rows.hpp>
 
 #include <vector>
 
@@ -19,8 +19,8 @@ struct DataSummary {
 
 // Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a negative weight, no rows.
 template <Real T>
-DataSummary summarize(RowSource<T>& rows, bool fill_missing, bool want_covariance, Index rows_at_once,
-                      const Execution& execution, bool want_sample = true);
+DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
+                      bool want_sample = true);
 
 // Median distance between the rows, a row of weight w standing for w rows; 1 when all rows are equal.
 double median_distance(const Matrix<double>& rows, const std::vector<double>& weights, const Execution& execution);

@@ -4,9 +4,9 @@
 #include <carmina/models/alpha_path.hpp>
 #include <carmina/models/tune.hpp>
 
+#include "memory_plan.hpp"
 #include "preparation.hpp"
 #include "repeated_targets.hpp"
-#include "solver_choice.hpp"
 #include "tune_rows.hpp"
 
 #include <algorithm>
@@ -64,13 +64,12 @@ std::vector<Kernel> kernel_grid(const Kernel& kernel, const TuneOptions& options
 }
 
 template <Real T>
-TuneRows read_rows(RowSource<T>& rows, const DataSummary& summary, const InputTransform& transform, const Loss& loss,
-                   Index at_once) {
+TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const InputTransform& transform,
+                   const Loss& loss, const Execution& execution) {
   const Index n = summary.rows, d = rows.dim_in();
   TuneRows all{Matrix<double>(n, d), Matrix<double>(n, rows.dim_out()), Vector<double>(n), {}};
   Index at = 0;
-  rows.rewind();
-  for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
+  rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     for (Index i = 0; i < block.rows; ++i) {
       const double weight = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (weight == 0) continue;
@@ -82,7 +81,7 @@ TuneRows read_rows(RowSource<T>& rows, const DataSummary& summary, const InputTr
       }
       all.weights[at++] = weight;
     }
-  }
+  });
   transform.apply(all.X.data(), d, n, d, all.X.data());
   return all;
 }
@@ -103,7 +102,7 @@ class Trials {
     const auto count = static_cast<Index>(alphas.size());
     Matrix<double> losses;
     const bool squared = std::holds_alternative<Squared>(loss) && std::holds_alternative<Squared>(measure_);
-    if (squared && (fit_.solver == "auto" || fit_.solver == "direct")) {
+    if (squared) {  // those of other solvers are not posed
       losses = squared_loss_paths(rows_, kernel, fit_, alphas, [&] { advance(count); });
     }
     if (losses.size() == 0) losses = fit_each(alphas);
@@ -203,9 +202,10 @@ std::string end_of_grid(const Trial& best, const std::vector<double>& alphas, co
 template <Real T>
 CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   const FitOptions& fit = options.fit;
-  const Index at_once = block_rows(source.dim_in() + source.dim_out(), fit.execution);
+  DataRows<T> data(source);
+  data.read_at_once(block_rows(source.dim_in() + source.dim_out(), fit.execution));
   const DataSummary summary =
-      summarize(source, fit.fill_missing, fit.coupling == OutputCoupling::covariance, at_once, fit.execution);
+      summarize(data, fit.fill_missing, fit.coupling == OutputCoupling::covariance, fit.execution);
   const InputTransform transform = input_transform(summary, fit, fit.differential());
   const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
   kernels[0].check_dimensions(source.dim_in(), source.dim_out());
@@ -217,7 +217,7 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   } else {
     require(options.folds >= 2 && options.folds <= summary.rows,
             "tune: the number of folds must be from 2 to the {} rows, found {}", summary.rows, options.folds);
-    TuneRows rows = read_rows(source, summary, transform, fit.loss, at_once);
+    TuneRows rows = read_rows(data, summary, transform, fit.loss, fit.execution);
     rows.folds =
         k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
     const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;

@@ -1,6 +1,6 @@
 // sketches/adaptive.cpp -- leverage scores from a few rows, and randomly pivoted Cholesky; all in double.
-#include <carmina/backends/blas.hpp>
-#include <carmina/features/kernel_map.hpp>
+#include <carmina/backends/tiled.hpp>
+#include <carmina/features/map_operations.hpp>
 #include <carmina/sketches/adaptive.hpp>
 #include <carmina/sketches/sub_sample.hpp>
 
@@ -25,9 +25,7 @@ void check_data(const char* owner, Index n, ConstView<T> X) {
 // Values of a few rows at once, in the calling thread: (rows, anchors).
 Matrix<double> values(const KernelMap<double>& map, const Matrix<double>& X) {
   Matrix<double> K(X.rows(), map.units());
-  std::vector<double> scratch(static_cast<std::size_t>(map.prepared_size(X.rows())));
-  map.tile(map.prepare(X.data(), X.cols(), X.rows(), scratch.data()), 0, map.units(), K.data(), map.units(),
-           map.units());
+  evaluate_few(map, X.data(), X.cols(), X.rows(), K.data(), map.units());
   return K;
 }
 
@@ -72,8 +70,7 @@ Vector<double> LeverageScores::scores(std::uint64_t seed, ConstView<T> X, const 
   // Repeated rows leave K_JJ singular; a smaller ridge than this is lost in its rounding.
   L.diagonal().array() += std::max(ridge, 1e-12 * static_cast<double>(q) * size);
   {
-    const BlasThreads threads(execution.thread_count());
-    require(backend::cholesky(q, L.data(), q), "LeverageScores: the kernel is not positive semi-definite");
+    require(backend::cholesky(q, L.data(), q, execution), "LeverageScores: the kernel is not positive semi-definite");
   }
   Vector<double> scores = kernel_diagonal<T>(kernel, X, transform);
   parallel_for(tiles_of(n), execution.thread_count(), [&](Index task, int worker) {

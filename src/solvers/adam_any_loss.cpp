@@ -24,7 +24,7 @@ constexpr double improvement = 1e-4;    // of the held-out loss, relative, that 
 
 class AdamSolver {
  public:
-  AdamSolver(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
+  AdamSolver(const FeatureRows& features, const CoefficientSpace& space, AnyLossProblem problem,
              const AdamOptions& adam, const IterationOptions& options, const Execution& execution, SolveReport& report)
       : rows_(problem.loss, std::move(problem.targets), std::move(problem.weights), execution),
         model_(features, space, rows_, problem.alpha, problem.fit_intercept, execution),
@@ -111,10 +111,9 @@ class AdamSolver {
 
   // Returns the mean of where its steps came to, which has less of their noise [Kingma2015, Sec. 7.2].
   Point one_epoch(Index epoch) {
-    const BlasThreads serial(1);  // so that sums do not depend on the number of threads
     Point sum = at_.scaled(0);
     Index steps = 0;
-    model_.features().runs([&](Index first_row, Index rows, const FeatureProducts::Gather& gather) {
+    model_.features().windows([&](Index first_row, Index rows, const FeatureRows::Gather& gather) {
       std::vector<Index> order = shuffled(rows, first_row, random_, epoch);
       std::erase_if(order, [&](Index k) { return !training_[static_cast<std::size_t>(first_row + k)]; });
       const auto count = static_cast<Index>(order.size());
@@ -242,9 +241,9 @@ class AdamSolver {
 
 }  // namespace
 
-LinearSolution solve_any_loss_adam(const FeatureProducts& features, const CoefficientSpace& space,
-                                   AnyLossProblem problem, const AdamOptions& adam, const IterationOptions& options,
-                                   const Execution& execution, SolveReport& report) {
+LinearSolution solve_any_loss_adam(const FeatureRows& features, const CoefficientSpace& space, AnyLossProblem problem,
+                                   const AdamOptions& adam, const IterationOptions& options, const Execution& execution,
+                                   SolveReport& report) {
   require(problem.alpha > 0, "fit: alpha must be positive for a loss other than the squared one, found {}",
           problem.alpha);
   return AdamSolver(features, space, std::move(problem), adam, options, execution, report).run();

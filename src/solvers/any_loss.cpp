@@ -15,13 +15,13 @@ namespace {
 
 class AnyLossSolver {
  public:
-  AnyLossSolver(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
-                Direction direction, const IterationOptions& options, const Execution& execution, SolveReport& report)
+  AnyLossSolver(const FeatureRows& features, const CoefficientSpace& space, AnyLossProblem problem, Direction direction,
+                const IterationOptions& options, const Execution& execution, SolveReport& report)
       : AnyLossSolver(features, space,
                       LossRows(problem.loss, std::move(problem.targets), std::move(problem.weights), execution),
                       problem.alpha, problem.fit_intercept, direction, options, execution, report) {}
 
-  AnyLossSolver(const FeatureProducts& features, const CoefficientSpace& space, LossRows rows, double alpha,
+  AnyLossSolver(const FeatureRows& features, const CoefficientSpace& space, LossRows rows, double alpha,
                 bool fit_intercept, Direction direction, const IterationOptions& options, const Execution& execution,
                 SolveReport& report)
       : rows_(std::move(rows)),
@@ -112,10 +112,10 @@ class AnyLossSolver {
     }
     const auto count = static_cast<Index>(numbers.size());
     const Matrix<double> K = (*model_.kernel())(numbers, numbers);
-    const FeatureProducts products = kernel_products(K, execution_);
+    const auto products = kernel_rows(K, execution_);
     const CoefficientSpace space = model_.space().with_features(count);
     SolveReport report;
-    AnyLossSolver fewer(products, space, rows_.some(numbers, rows_.total_weight() / weight), model_.alpha(),
+    AnyLossSolver fewer(*products, space, rows_.some(numbers, rows_.total_weight() / weight), model_.alpha(),
                         model_.has_intercept(), direction_, {options_.max_iter, std::max(options_.tol, 1e-2)},
                         execution_, report);
     fewer.run();
@@ -269,12 +269,12 @@ class AnyLossSolver {
 
 }  // namespace
 
-LinearSolution solve_any_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
+LinearSolution solve_any_loss(const FeatureRows& features, const CoefficientSpace& space, AnyLossProblem problem,
                               Direction direction, const IterationOptions& options, const Execution& execution,
                               SolveReport& report) {
   require(problem.alpha > 0, "fit: alpha must be positive for a loss other than the squared one, found {}",
           problem.alpha);
-  require(!features.kernel || (direction == Direction::newton && by_rows(space, problem.loss)),
+  require(!features.kernel() || (direction == Direction::newton && by_rows(space, problem.loss)),
           "fit: rows of a kernel are for Newton's method and separate outputs");
   return AnyLossSolver(features, space, std::move(problem), direction, options, execution, report).run();
 }

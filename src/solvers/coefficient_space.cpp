@@ -1,5 +1,5 @@
 // solvers/coefficient_space.cpp -- coefficients of separable and of operator-valued maps behind one interface.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/any_loss.hpp>
 
 #include <memory>
@@ -41,11 +41,10 @@ Matrix<double> CoefficientSpace::model_coefficients(const Vector<double>& theta)
 
 // Separable: G = Q diag(s) Qᵀ and BᵀB = diag(delta), so the inverse is Q (Qᵀ R ./ (c s_k delta_a + alpha)).
 CoefficientSpace::Inverse CoefficientSpace::inverse(Matrix<double> G, double alpha, const Execution& execution) const {
-  const int threads = execution.thread_count();
-  if (expansion_) G = expansion_->gram(G, threads);
-  BlasThreads blas(G.rows() < 512 ? 1 : threads);
+  if (expansion_) G = expansion_->gram(G, execution.thread_count());
   auto values = std::make_shared<Vector<double>>(G.rows());
-  backend::symmetric_eigen(G.rows(), G.data(), G.outerStride(), values->data());  // row k of G: k-th eigenvector
+  backend::symmetric_eigen(G.rows(), G.data(), G.outerStride(), values->data(),
+                           execution);  // row k of G: k-th eigenvector
   const auto vectors = std::make_shared<const Matrix<double>>(std::move(G));
   *values = values->cwiseMax(0.0);
   const Index columns = expansion_ ? 1 : rank_;
@@ -60,6 +59,11 @@ CoefficientSpace::Inverse CoefficientSpace::inverse(Matrix<double> G, double alp
     const Matrix<double> back = vectors->transpose() * turned;
     return Eigen::Map<const Vector<double>>(back.data(), back.size());
   };
+}
+
+bool by_rows(const CoefficientSpace& space, const Loss& loss) {
+  const bool radial = std::visit([]<class L>(const L&) { return L::radial; }, loss);
+  return space.separate() && space.rank() == space.dim_out() && (space.dim_out() == 1 || !radial);
 }
 
 }  // namespace carmina

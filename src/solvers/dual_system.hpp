@@ -14,7 +14,7 @@ inline void weigh(Matrix<double>& K, const Vector<double>& root_weights) {
 }
 
 // With c = W^(1/2) c', H = W^(1/2) K W^(1/2): (delta_j H + alpha I) c'_j = w^(1/2) (y_j - b_j). Right-hand sides are
-// the turned targets and, for the intercept, w^(1/2) once per column: its solution s_j gives b_j = <w^(1/2), c'_j> /
+// the rotated targets and, for the intercept, w^(1/2) once per column: its solution s_j gives b_j = <w^(1/2), c'_j> /
 // <w^(1/2), s_j>, the value that makes 1ᵀ c_j vanish.
 struct DualSystem {
   const OutputFactor& outputs;
@@ -45,13 +45,13 @@ struct DualSystem {
   // <w^(1/2), s_j>
   double mass(const Matrix<double>& solved, Index j) const { return root_weights.dot(solved.col(rank + j)); }
 
-  // c' (n, rank) and b (rank) of the turned outputs, b about the turned origin.
-  struct Turned {
+  // c' (n, rank) and b (rank) of the rotated outputs, b about the rotated origin.
+  struct Rotated {
     Matrix<double> c;
     Vector<double> b;
   };
-  Turned turned(const Matrix<double>& solved) const {
-    Turned found{solved.leftCols(rank), Vector<double>::Zero(rank)};
+  Rotated rotated(const Matrix<double>& solved) const {
+    Rotated found{solved.leftCols(rank), Vector<double>::Zero(rank)};
     for (Index j = 0; fit_intercept && j < rank; ++j) {
       const double weight = mass(solved, j);
       found.b[j] = weight > 0 ? root_weights.dot(found.c.col(j)) / weight : 0.0;
@@ -61,9 +61,9 @@ struct DualSystem {
   }
 
   LinearSolution finish(const Matrix<double>& solved, const DualRows& rows) const {
-    return finish(turned(solved), rows);
+    return finish(rotated(solved), rows);
   }
-  LinearSolution finish(Turned found, const DualRows& rows) const {
+  LinearSolution finish(Rotated found, const DualRows& rows) const {
     Matrix<double>& c = found.c;
     c = root_weights.asDiagonal() * c;
     for (Index j = 0; j < rank; ++j) c.col(j) *= std::sqrt(delta[j]);

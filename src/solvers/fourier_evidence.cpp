@@ -2,11 +2,10 @@
 // the frequencies' gradient.
 #include "frequency_factors.hpp"
 
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
-#include <carmina/features/fourier_map.hpp>
+#include <carmina/features/feature_rows.hpp>
 #include <carmina/solvers/fourier_evidence.hpp>
-#include <carmina/solvers/moments.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,98 +15,14 @@
 namespace carmina {
 namespace {
 
-constexpr Index tile_rows = 128;     // rows whose features are made together
-constexpr Index stretch_rows = 512;  // rows summed before they join the others, by one task
-constexpr Index wave = 16;           // stretches under way at once, whatever the number of threads
-
-// Sums over the rows of a group that the second pass brings.
-struct SecondPass {
-  Vector<double> squares;    // sum w r_a^2 (p_g)
-  Matrix<double> cross;      // Fᵀ diag(w) R (2 M, p_g)
-  Matrix<double> frequency;  // dL/dW (M, d)
-
-  SecondPass(Index M, Index d, Index p) : squares(p), cross(2 * M, p), frequency(M, d) { clear(); }
-  void clear() { squares.setZero(), cross.setZero(), frequency.setZero(); }
-  void add(const SecondPass& other) { squares += other.squares, cross += other.cross, frequency += other.frequency; }
-};
-
-// R = Y - F Theta; U = sum_a w alpha_a theta_aᵀ - w F S; dL/dw_j = sum_i x_i (U^s F^c - U^c F^s)_ij.
-template <Real T>
-class ResidualPass {
- public:
-  ResidualPass(const FourierMap<T>& map, const Matrix<double>& Theta, const Matrix<double>* S,
-               const Vector<double>& noise)
-      : map_(map), turned_(Theta.transpose().cast<T>()), with_gradient_(S != nullptr) {
-    if (!with_gradient_) return;
-    S_ = S->cast<T>();
-    scaled_ = (noise.cwiseInverse().asDiagonal() * Theta.transpose()).template cast<T>();  // (p, 2 M)
-  }
-
-  void run(ConstView<T> X, ConstView<T> Y, const T* weights, SecondPass& sums, const Execution& execution) const {
-    const Index n = X.rows(), stretches = (n + stretch_rows - 1) / stretch_rows;
-    std::vector<SecondPass> partial;
-    for (Index k = 0; k < std::min(wave, stretches); ++k) partial.emplace_back(map_.units(), X.cols(), Y.cols());
-    for (Index begin = 0; begin < stretches; begin += wave) {
-      const Index count = std::min(wave, stretches - begin);
-      parallel_for(count, execution.thread_count(), [&](Index task, int worker) {
-        execution.poll(worker);
-        SecondPass& part = partial[static_cast<std::size_t>(task)];
-        part.clear();
-        const Index first = (begin + task) * stretch_rows;
-        stretch(X, Y, weights, first, std::min(n, first + stretch_rows), part);
-      });
-      for (Index k = 0; k < count; ++k) sums.add(partial[static_cast<std::size_t>(k)]);
-    }
-  }
-
- private:
-  void stretch(ConstView<T> X, ConstView<T> Y, const T* weights, Index begin, Index end, SecondPass& part) const {
-    using backend::Transpose;
-    const Index m = map_.n_features(), M = map_.units(), p = Y.cols();
-    thread_local Matrix<T> F, U, R, V;
-    F.resize(tile_rows, m), U.resize(tile_rows, m), R.resize(tile_rows, p), V.resize(tile_rows, M);
-    for (Index first = begin; first < end; first += tile_rows) {
-      const Index rows = std::min(tile_rows, end - first);
-      const T* x = X.data() + first * X.outerStride();
-      map_.tile(map_.prepare(x, X.outerStride(), rows, nullptr), 0, M, F.data(), M, m);
-      R.topRows(rows) = Y.middleRows(first, rows);
-      backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, m, T(-1), F.data(), m, turned_.data(), m, T(1), R.data(),
-                       p);
-      for (Index i = 0; i < rows; ++i) {
-        const T w = weights ? weights[first + i] : T(1);
-        for (Index a = 0; a < p; ++a) {
-          const auto r = static_cast<double>(R(i, a));
-          part.squares[a] += static_cast<double>(w) * r * r;
-          R(i, a) *= w;
-        }
-      }
-      if (!with_gradient_) continue;
-      part.cross += (F.topRows(rows).transpose() * R.topRows(rows)).template cast<double>();
-      backend::gemm<T>(Transpose::no, Transpose::no, rows, m, m, T(-1), F.data(), m, S_.data(), m, T(0), U.data(), m);
-      if (weights) {
-        for (Index i = 0; i < rows; ++i) U.row(i) *= weights[first + i];
-      }
-      backend::gemm<T>(Transpose::no, Transpose::no, rows, m, p, T(1), R.data(), p, scaled_.data(), m, T(1), U.data(),
-                       m);
-      V.topRows(rows) = U.topRows(rows).rightCols(M).cwiseProduct(F.topRows(rows).leftCols(M)) -
-                        U.topRows(rows).leftCols(M).cwiseProduct(F.topRows(rows).rightCols(M));
-      part.frequency += (V.topRows(rows).transpose() * X.middleRows(first, rows)).template cast<double>();
-    }
-  }
-
-  const FourierMap<T>& map_;
-  Matrix<T> turned_, S_, scaled_;
-  bool with_gradient_;
-};
-
 // A = I + something positive semi-definite has a factor, unless rounding of that is larger than I.
-bool factor_with_jitter(Matrix<double>& A) {
+bool factor_with_jitter(Matrix<double>& A, const Execution& execution) {
   const Matrix<double> whole = A;
   const double mean = A.trace() / static_cast<double>(A.rows());
   for (double jitter = 0; jitter <= 1e-10; jitter = jitter > 0 ? 10 * jitter : 1e-15) {
     A = whole;
     A.diagonal().array() += jitter * mean;
-    if (backend::cholesky(A.rows(), A.data(), A.outerStride())) return true;
+    if (backend::cholesky(A.rows(), A.data(), A.outerStride(), execution)) return true;
   }
   return false;
 }
@@ -208,6 +123,13 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
   const FourierMap<T> map(at.W.template cast<T>());
   const FrequencyFactors factors(at, std::sqrt(static_cast<double>(at.size())));
   const Index m = map.n_features(), r = factors.columns();
+  Execution quiet = execution;
+  quiet.progress = {};  // an evaluation is one of many
+  const auto of_group = [&](const Group& group, const auto& pass) {
+    MemoryRows<T> memory(group.X, group.Y, group.weights.size() > 0 ? group.weights.data() : nullptr);
+    const DataRows<T> data(memory);
+    pass(*rows_of(map, data, FeatureStorage::none, quiet));
+  };
 
   // One system for all outputs, or one for each.
   struct System {
@@ -224,9 +146,7 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
   for (const Group& group : groups_) {
     const auto p = static_cast<Index>(group.outputs.size());
     Moments moments(m, Vector<double>::Zero(p));
-    MomentsBuilder<FourierMap<T>> builder(map, moments, execution);
-    builder.add({group.X.data(), group.Y.data(), group.weights.size() > 0 ? group.weights.data() : nullptr,
-                 group.X.rows(), dim_in_, p, dim_in_, p, 0});
+    of_group(group, [&](const FeatureRows& rows) { rows.moments(moments); });
     Matrix<double> H = moments.sums.topLeftCorner(m, m);
     mirror(H);
     for (Index k = 0; k < p; ++k) {
@@ -238,16 +158,15 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
       system.beta += factors.expand(moments.cross().row(k), a).row(0).transpose() / at.noise[a];
     }
   }
-  BlasThreads blas(r < 1024 ? 1 : execution.thread_count());
   double value = 0;
   for (System& system : systems) {
     Matrix<double>& A = system.A;
-    if (!A.allFinite() || !factor_with_jitter(A)) return nowhere;
+    if (!A.allFinite() || !factor_with_jitter(A, execution)) return nowhere;
     backend::cholesky_solve(r, 1, A.data(), A.outerStride(), system.beta.data(), 1);
     value -= system.beta.squaredNorm() / 2 + A.diagonal().array().log().sum();
     if (!gradient) continue;
     system.inverse = A;
-    backend::cholesky_inverse(r, system.inverse.data(), r);
+    backend::cholesky_inverse(r, system.inverse.data(), r, execution);
     mirror(system.inverse);
   }
   Matrix<double> Theta(m, dim_out_);  // column a is E_a beta
@@ -269,9 +188,8 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
         S += factors.contract(Matrix<double>(factors.contract(system_of(a).inverse, a).transpose()), a) / at.noise[a];
       }
     }
-    SecondPass sums(map.units(), dim_in_, p);
-    ResidualPass<T>(map, theta, gradient ? &S : nullptr, noise)
-        .run(group.X, group.Y, group.weights.size() > 0 ? group.weights.data() : nullptr, sums, execution);
+    ResidualSums sums;
+    of_group(group, [&](const FeatureRows& rows) { sums = rows.residuals(theta, gradient ? &S : nullptr, noise); });
     for (Index k = 0; k < p; ++k) {
       const double v = noise[k];
       value -= sums.squares[k] / (2 * v) + group.total_weight / 2 * std::log(2 * std::numbers::pi * v);

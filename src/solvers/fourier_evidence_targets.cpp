@@ -4,7 +4,7 @@
 //   log p = -1/2 yᵀ alpha - 1/2 log |C| - N/2 log 2 pi,   dlog p / dPsi = (alpha alphaᵀ - C^-1) Psi.
 #include "frequency_factors.hpp"
 
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/solvers/fourier_evidence.hpp>
@@ -43,23 +43,24 @@ double FourierEvidence<T>::by_targets(const WeightedFrequencies& at, WeightedFre
       noise.segment(first, n).setConstant(at.noise[a]);
     }
   }
-  BlasThreads blas(N < 1024 ? 1 : execution.thread_count());
   Matrix<double> C(N, N);
-  backend::gemm<double>(Transpose::no, Transpose::yes, N, N, r, 1, Psi.data(), r, Psi.data(), r, 0, C.data(), N);
+  backend::gemm<double>(Transpose::no, Transpose::yes, N, N, r, 1, Psi.data(), r, Psi.data(), r, 0, C.data(), N,
+                        execution);
   C.diagonal() += noise;
-  if (!C.allFinite() || !backend::cholesky(N, C.data(), N)) return nowhere;
+  if (!C.allFinite() || !backend::cholesky(N, C.data(), N, execution)) return nowhere;
   Vector<double> alpha = y;
-  backend::cholesky_solve(N, 1, C.data(), N, alpha.data(), 1);
+  backend::cholesky_solve(N, 1, C.data(), N, alpha.data(), 1, execution);
   const double value = -y.dot(alpha) / 2 - C.diagonal().array().log().sum() -
                        static_cast<double>(N) / 2 * std::log(2 * std::numbers::pi);
   if (!gradient || !std::isfinite(value)) return std::isfinite(value) ? value : nowhere;
 
   *gradient = at.zeros();
   Matrix<double> weight = Matrix<double>::Identity(N, N);  // -> alpha alphaᵀ - C^-1
-  backend::cholesky_solve(N, N, C.data(), N, weight.data(), N);
+  backend::cholesky_solve(N, N, C.data(), N, weight.data(), N, execution);
   weight = alpha * alpha.transpose() - weight;
   Matrix<double> G(N, r);
-  backend::gemm<double>(Transpose::no, Transpose::no, N, r, N, 1, weight.data(), N, Psi.data(), r, 0, G.data(), r);
+  backend::gemm<double>(Transpose::no, Transpose::no, N, r, N, 1, weight.data(), N, Psi.data(), r, 0, G.data(), r,
+                        execution);
   first = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Group& group = groups_[g];

@@ -50,7 +50,7 @@ void predict_fourier(const WeightedFrequencies& at, const FourierPosterior& post
     const Index first = task * tile_rows, rows = std::min(tile_rows, n - first);
     Matrix<T> F(rows, m);
     const T* x = X.data() + first * X.outerStride();
-    map.tile(map.prepare(x, X.outerStride(), rows, nullptr), 0, map.units(), F.data(), map.units(), m);
+    evaluate_few(map, x, X.outerStride(), rows, F.data(), m);
     const Matrix<double> wide = F.template cast<double>();
     Matrix<double> turned(r, rows * p);  // column (a, i): Psi_a of row i
     for (Index a = 0; a < p; ++a) turned.middleCols(a * rows, rows) = factors.expand(wide, a).transpose();

@@ -99,20 +99,12 @@ Vector<double> idr(const SquareProduct& product, const Vector<double>& b, std::u
   return best;
 }
 
-template <ScalarMap M>
-LinearSolution solve_expanded_idr(const ExpandedProblem<M>& problem, std::uint64_t seed,
-                                  const IterationOptions& options, const Execution& execution, SolveReport& report) {
-  ExpandedOperator<M> P(problem, execution);
-  const double floor = 1e3 * static_cast<double>(std::numeric_limits<typename M::Scalar>::epsilon());
+LinearSolution solve_expanded_idr(const ExpandedProblem& problem, std::uint64_t seed, const IterationOptions& options,
+                                  const Execution& execution, SolveReport& report) {
+  ExpandedOperator P(problem);
+  const double floor = 2e3 * problem.rows.roundoff();
   const auto product = [&](const Vector<double>& theta, Vector<double>& out) { P.normal(theta, out); };
   return P.solution(idr(product, P.right(), seed, floor, options, execution, report));
 }
-
-#define CARMINA_INSTANTIATE(M)                                                                                  \
-  template LinearSolution solve_expanded_idr(const ExpandedProblem<M>&, std::uint64_t, const IterationOptions&, \
-                                             const Execution&, SolveReport&);
-CARMINA_INSTANTIATE(FourierMap<float>)
-CARMINA_INSTANTIATE(FourierMap<double>)
-#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

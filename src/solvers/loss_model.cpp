@@ -7,7 +7,7 @@
 
 namespace carmina {
 
-LossModel::LossModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
+LossModel::LossModel(const FeatureRows& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
                      bool fit_intercept, Execution execution)
     : features_(features),
       space_(space),
@@ -15,13 +15,13 @@ LossModel::LossModel(const FeatureProducts& features, const CoefficientSpace& sp
       alpha_(alpha),
       fit_intercept_(fit_intercept),
       execution_(std::move(execution)),
-      mean_(Matrix<double>::Zero(features.features, std::max<Index>(1, features.block_outputs))) {
+      mean_(Matrix<double>::Zero(features.features(), std::max<Index>(1, features.block_outputs()))) {
   if (!fit_intercept_ || kernel()) return;
   for (Index j = 0; j < mean_.cols(); ++j) {
     Matrix<double> R = Matrix<double>::Zero(rows_.rows(), mean_.cols()), sums;
     R.col(j).setOnes();
     rows_.apply_weights(R);
-    features_.backward(R, sums);
+    features_.adjoint(R, sums);
     mean_.col(j) = sums / rows_.total_weight();
   }
 }
@@ -58,7 +58,7 @@ void LossModel::values(const Point& at, Matrix<double>& F) const {
 
 Point LossModel::pull_back(const Matrix<double>& R) const {
   Matrix<double> sums;
-  features_.backward(R, sums);
+  features_.adjoint(R, sums);
   const Vector<double> total = R.colwise().sum().transpose();
   centre(sums, total);
   return {space_.contract(sums), fit_intercept_ ? total : Vector<double>(Vector<double>::Zero(total.size()))};

@@ -6,7 +6,7 @@
 
 namespace carmina {
 
-// Coefficients and intercept, or a direction among them. Of rows of a kernel (`FeatureProducts::kernel`) it carries K
+// Coefficients and intercept, or a direction among them. Of rows of a kernel (`FeatureRows::kernel`) it carries K
 // theta too: values and inner products then need no product with K.
 struct Point {
   Vector<double> theta, b;
@@ -24,17 +24,17 @@ struct Point {
 // each other. Rows of a kernel are taken as they are, so that most of a direction's coefficients are zero.
 class LossModel {
  public:
-  LossModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
+  LossModel(const FeatureRows& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
             bool fit_intercept, Execution execution);
 
   double alpha() const { return alpha_; }
   bool has_intercept() const { return fit_intercept_; }
   const LossRows& rows() const { return rows_; }
-  const FeatureProducts& features() const { return features_; }
+  const FeatureRows& features() const { return features_; }
   const CoefficientSpace& space() const { return space_; }
   const Execution& execution() const { return execution_; }
-  bool has_blocks() const { return features_.block_outputs > 0; }
-  const Matrix<double>* kernel() const { return features_.kernel; }
+  bool has_blocks() const { return features_.block_outputs() > 0; }
+  const Matrix<double>* kernel() const { return features_.kernel(); }
   double penalty(const Point& at) const { return alpha_ / 2 * at.inner(at); }
   static double dot(const Point& a, const Point& c) { return a.inner(c) + a.b.dot(c.b); }
 
@@ -66,7 +66,7 @@ class LossModel {
   const Matrix<double>& mean() const { return mean_; }
 
  private:
-  const FeatureProducts& features_;
+  const FeatureRows& features_;
   const CoefficientSpace& space_;
   const LossRows& rows_;
   double alpha_;

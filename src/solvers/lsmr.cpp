@@ -64,20 +64,13 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
   return x;
 }
 
-template <ScalarMap M>
-LinearSolution solve_expanded_lsmr(const ExpandedProblem<M>& problem, const IterationOptions& options,
+LinearSolution solve_expanded_lsmr(const ExpandedProblem& problem, const IterationOptions& options,
                                    const Execution& execution, SolveReport& report) {
-  const ExpandedOperator<M> P(problem, execution);
+  ExpandedOperator P(problem);
   const RowOperator A{[&](const Vector<double>& theta, Matrix<double>& out) { P.forward(theta, out); },
                       [&](const Matrix<double>& u, Vector<double>& out) { P.backward(u, out); }};
-  return P.solution(lsmr(A, P.targets(), problem.alpha, options, execution, report));
+  Matrix<double> targets = P.targets();
+  return P.solution(lsmr(A, std::move(targets), problem.alpha, options, execution, report));
 }
-
-#define CARMINA_INSTANTIATE(M)                                                                                      \
-  template LinearSolution solve_expanded_lsmr(const ExpandedProblem<M>&, const IterationOptions&, const Execution&, \
-                                              SolveReport&);
-CARMINA_INSTANTIATE(FourierMap<float>)
-CARMINA_INSTANTIATE(FourierMap<double>)
-#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

@@ -1,5 +1,5 @@
 // solvers/mixture_exact.cpp -- the Gaussian process itself: one Cholesky factor of the n x n covariance, in place.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/mixture_processes.hpp>
 
 #include <algorithm>
@@ -35,9 +35,8 @@ struct Covariance {
                        L.block(first, 0, count, first + count), execution);
       });
       L.diagonal().array() += noise + part * diagonal;
-      const BlasThreads threads(order_threads(L.rows(), execution));
       jitter = part;
-      if (backend::cholesky(L.rows(), L.data(), L.outerStride())) return;
+      if (backend::cholesky(L.rows(), L.data(), L.outerStride(), execution)) return;
     }
     fail(
         "exact process: the covariance of {} rows is not positive definite, even with {} of its diagonal added; "
@@ -48,8 +47,8 @@ struct Covariance {
   // (L Lᵀ)^-1 Y
   Matrix<double> solve(ConstView<double> Y, const Execution& execution) const {
     Matrix<double> alpha = Y;
-    const BlasThreads threads(order_threads(L.rows(), execution));
-    backend::cholesky_solve(L.rows(), alpha.cols(), L.data(), L.outerStride(), alpha.data(), alpha.outerStride());
+    backend::cholesky_solve(L.rows(), alpha.cols(), L.data(), L.outerStride(), alpha.data(), alpha.outerStride(),
+                            execution);
     return alpha;
   }
 };
@@ -72,9 +71,8 @@ MixtureEvidence exact_evidence(const Mixture& mixture, double noise, ConstView<d
   // dlog p / dC = G = (alpha alphaᵀ - p C^-1) / 2, its lower triangle in the place of L
   Matrix<double>& G = covariance.L;
   {
-    const BlasThreads threads(order_threads(n, execution));
     const Matrix<double> rows = alpha.transpose();
-    backend::cholesky_inverse(n, G.data(), G.outerStride());
+    backend::cholesky_inverse(n, G.data(), G.outerStride(), execution);
     backend::gram<double>(n, rows.rows(), 0.5, rows.data(), rows.outerStride(), -p / 2, G.data(), G.outerStride());
   }
   const double trace = G.trace();

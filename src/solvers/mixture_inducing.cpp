@@ -3,7 +3,7 @@
 // With K_uu = L Lᵀ and V = L^-1 K_uf, all that the rows give are sums:
 //   V Vᵀ (m, m),  V Y (m, p),  |Y|^2,     B = I + V Vᵀ / s = LB LBᵀ,   s the noise variance.
 // Taking them of V and not of K_uf keeps them as exact as K_uu is ill conditioned.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/mixture_processes.hpp>
 
 #include <algorithm>
@@ -31,8 +31,7 @@ void over_tiles(Index size, const Execution& execution, const Body& body) {
 }
 
 void factor(const char* what, Matrix<double>& A, const Execution& execution) {
-  const BlasThreads threads(order_threads(A.rows(), execution));
-  require(backend::cholesky(A.rows(), A.data(), A.outerStride()),
+  require(backend::cholesky(A.rows(), A.data(), A.outerStride(), execution),
           "inducing process: {} is not positive definite to rounding; a larger noise is needed", what);
   A.triangularView<Eigen::StrictlyUpper>().setZero();
 }
@@ -146,7 +145,7 @@ class Inducing {
 void Inducing::add_gradient(MixtureEvidence& out) const {
   const auto m = static_cast<double>(m_);
   Matrix<double> inverse = LB;
-  backend::cholesky_inverse(m_, inverse.data(), m_);
+  backend::cholesky_inverse(m_, inverse.data(), m_, execution_);
   inverse.triangularView<Eigen::StrictlyUpper>() = inverse.transpose();
   out.by_noise = -(p() * inverse.trace() + v.squaredNorm() + p() * (n() - m)) / (2 * s_) +
                  (Y_.squaredNorm() - VY.cwiseProduct(v).sum() + p() * lost()) / (2 * s_ * s_);

@@ -1,5 +1,5 @@
 // solvers/mixture_prediction.cpp -- mean and covariance at new rows, of an exact process or one of inducing points.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/mixture_processes.hpp>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct Columns {
     mixture_values(mixture, process.anchors, X, V, execution);
   }
   void solve(const Matrix<double>& factor, const Execution& execution) {
-    const BlasThreads threads(order_threads(factor.rows(), execution));
-    backend::lower_solve(factor.rows(), V.cols(), factor.data(), factor.outerStride(), V.data(), V.outerStride());
+    backend::lower_solve(factor.rows(), V.cols(), factor.data(), factor.outerStride(), V.data(), V.outerStride(),
+                         execution);
   }
 };
 
@@ -64,7 +64,6 @@ Matrix<double> process_covariance(const Mixture& mixture, const MixtureProcess& 
   mixture_values(mixture, X, X, covariance, execution);
   Columns columns(mixture, process, X, execution);
   const auto add_gram = [&](double sign) {
-    const BlasThreads threads(order_threads(n, execution));
     backend::gram<double>(n, columns.V.rows(), sign, columns.V.data(), columns.V.outerStride(), 1.0, covariance.data(),
                           covariance.outerStride());
   };

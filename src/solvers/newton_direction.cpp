@@ -1,7 +1,7 @@
 // solvers/newton_direction.cpp -- the systems that give a descent direction.
 #include "newton_direction.hpp"
 
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +9,11 @@
 
 namespace carmina {
 
-NewtonModel::NewtonModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows,
-                         double alpha, bool fit_intercept, Execution execution)
+NewtonModel::NewtonModel(const FeatureRows& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
+                         bool fit_intercept, Execution execution)
     : LossModel(features, space, rows, alpha, fit_intercept, std::move(execution)) {
   if (kernel()) return;
-  const Index m = features.features, p = std::max<Index>(1, features.block_outputs);
+  const Index m = features.features(), p = std::max<Index>(1, features.block_outputs());
   Matrix<double> G;
   features.gram(Vector<double>::NullaryExpr(rows.rows() * p, [&](Index i) { return rows.weight(i / p); }), G);
   for (Index i = 0; fit_intercept && i < m; ++i) {
@@ -43,7 +43,7 @@ Point NewtonModel::ridge_point() const {
 }
 
 Matrix<double> NewtonModel::centred_gram(const Vector<double>& u) const {
-  const Index m = features().features;
+  const Index m = features().features();
   Matrix<double> H;
   features().gram(u, H);
   if (!has_intercept()) return H;
@@ -63,9 +63,8 @@ namespace {
 template <class M>
 bool solve_in_place(Matrix<double>& H, M& X, const Execution& execution) {
   const Index order = H.rows();
-  BlasThreads blas(order < 1500 ? 1 : execution.thread_count());
-  if (order > 0 && !backend::cholesky(order, H.data(), H.outerStride())) return false;
-  if (order > 0) backend::cholesky_solve(order, X.cols(), H.data(), H.outerStride(), X.data(), X.cols());
+  if (order > 0 && !backend::cholesky(order, H.data(), H.outerStride(), execution)) return false;
+  if (order > 0) backend::cholesky_solve(order, X.cols(), H.data(), H.outerStride(), X.data(), X.cols(), execution);
   return true;
 }
 

@@ -10,7 +10,7 @@ namespace carmina {
 // A model that knows its Gram matrix; of rows of a kernel, K is known.
 class NewtonModel : public LossModel {
  public:
-  NewtonModel(const FeatureProducts& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
+  NewtonModel(const FeatureRows& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
               bool fit_intercept, Execution execution);
 
   // About the inverse of the second derivatives when every D_i is c I.

@@ -29,12 +29,12 @@ struct DeltaGroups {
   Index count() const { return static_cast<Index>(values.size()); }
 };
 
-// The targets in the range of A, turned, and the squared length of what is outside it.
-struct TurnedTargets {
+// The targets in the range of A, rotated, and the squared length of what is outside it.
+struct RotatedTargets {
   Vector<double> inside;
   double outside = 0;
 
-  TurnedTargets(const Vector<double>& y, const OutputFactor& outputs) : inside(y) {
+  RotatedTargets(const Vector<double>& y, const OutputFactor& outputs) : inside(y) {
     if (outputs.identity()) return;
     inside = outputs.vectors.transpose() * y;
     outside = (y - outputs.vectors * inside).squaredNorm();

@@ -9,7 +9,7 @@
 #include "dual_system.hpp"
 #include "path_terms.hpp"
 
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/shifted_path.hpp>
 
 #include <Eigen/Cholesky>
@@ -30,12 +30,11 @@ Matrix<double> inverse_diagonals(const ShiftedPath& path, const DeltaGroups& gro
     for (const double delta : groups.values) filters.col(column++) = path.filter(delta, alpha);
   }
   Matrix<double> diagonals = Matrix<double>::Zero(n, filters.cols()), squared;
-  BlasThreads threads(n < at_once ? 1 : execution.thread_count());
   for (Index first = 0; first < n; first += at_once) {
     squared = path.vectors().middleRows(first, std::min(at_once, n - first)).cwiseAbs2();
     backend::gemm<double>(backend::Transpose::yes, backend::Transpose::no, n, filters.cols(), squared.rows(), 1,
                           squared.data(), n, filters.row(first).data(), filters.cols(), 1, diagonals.data(),
-                          filters.cols());
+                          filters.cols(), execution);
   }
   return diagonals;
 }
@@ -52,7 +51,7 @@ std::vector<RidgePoint> dual_path(Matrix<double> K, const DualRows& rows, const 
   const DeltaGroups groups(system.delta.head(rank));
   const Vector<double> weights = system.root_weights.cwiseAbs2();
   Vector<double> outside(n);  // squares of what no f reaches
-  for (Index i = 0; i < n; ++i) outside[i] = TurnedTargets(rows.targets.row(i).transpose(), problem.outputs).outside;
+  for (Index i = 0; i < n; ++i) outside[i] = RotatedTargets(rows.targets.row(i).transpose(), problem.outputs).outside;
   Matrix<double> diagonals;
   if (problem.leave_one_out) diagonals = inverse_diagonals(path, groups, problem.alphas, execution);
 
@@ -60,8 +59,8 @@ std::vector<RidgePoint> dual_path(Matrix<double> K, const DualRows& rows, const 
   const auto solved = path.solve(problem.alphas, execution);
   for (std::size_t a = 0; a < solved.size(); ++a) {
     const double alpha = problem.alphas[a];
-    DualSystem::Turned turned = system.turned(solved[a]);
-    RidgePoint point{alpha, {}, weights.dot(outside) + alpha * alpha * turned.c.squaredNorm(), 0, std::nullopt};
+    DualSystem::Rotated rotated = system.rotated(solved[a]);
+    RidgePoint point{alpha, {}, weights.dot(outside) + alpha * alpha * rotated.c.squaredNorm(), 0, std::nullopt};
     for (Index j = 0; j < rank; ++j) point.degrees_of_freedom += path.degrees_of_freedom(system.delta[j], alpha);
     if (problem.fit_intercept) {
       for (Index j = 0; j < rank; ++j) {
@@ -75,7 +74,7 @@ std::vector<RidgePoint> dual_path(Matrix<double> K, const DualRows& rows, const 
         Vector<double> P =
             diagonals.col(static_cast<Index>(a) * groups.count() + groups.of[static_cast<std::size_t>(j)]);
         if (problem.fit_intercept) P -= solved[a].col(rank + j).cwiseAbs2() / system.mass(solved[a], j);
-        for (Index i = 0; i < n; ++i) sum += std::pow(left_out_ratio(turned.c(i, j), P[i]), 2);
+        for (Index i = 0; i < n; ++i) sum += std::pow(left_out_ratio(rotated.c(i, j), P[i]), 2);
       }
       for (Index i = 0; i < n; ++i) {
         const double share = problem.fit_intercept ? weights[i] / weights.sum() : 0.0;
@@ -83,7 +82,7 @@ std::vector<RidgePoint> dual_path(Matrix<double> K, const DualRows& rows, const 
       }
       point.left_out = sum;
     }
-    point.solution = system.finish(std::move(turned), rows);
+    point.solution = system.finish(std::move(rotated), rows);
     points.push_back(std::move(point));
   }
   return points;

@@ -1,9 +1,8 @@
 // solvers/ridge_path_primal.cpp -- paths in the coefficients of the features.
-#include "left_out_rows.hpp"
 #include "path_terms.hpp"
 #include "row_sums.hpp"
 
-#include <carmina/features/sketched_map.hpp>
+#include <carmina/backends/blas.hpp>
 #include <carmina/solvers/shifted_path.hpp>
 
 #include <Eigen/Cholesky>
@@ -13,16 +12,11 @@
 namespace carmina {
 namespace {
 
-template <ScalarMap M>
 class PrimalPathSolver {
  public:
-  using T = typename M::Scalar;
-
-  PrimalPathSolver(const M& map, RowSource<T>& rows, Index rows_at_once, const Moments& moments,
-                   const Expansion* expansion, const RidgePathProblem& problem, const Execution& execution)
-      : map_(map),
-        rows_(rows),
-        rows_at_once_(rows_at_once),
+  PrimalPathSolver(const FeatureRows& rows, const Moments& moments, const Expansion* expansion,
+                   const RidgePathProblem& problem, const Execution& execution)
+      : rows_(rows),
         moments_(moments),
         expansion_(expansion),
         problem_(problem),
@@ -46,7 +40,7 @@ class PrimalPathSolver {
     auto solved = path.solve(problem_.alphas, execution_);
     std::vector<RidgePoint> points;
     for (std::size_t i = 0; i < solved.size(); ++i) points.push_back(point(path, problem_.alphas[i], solved[i]));
-    if constexpr (std::same_as<T, float>) measure_squares(points);
+    if (rows_.roundoff() > 0x1p-30) measure_squares(points);
     if (problem_.leave_one_out) {
       const Vector<double> left_out = expansion_ ? leave_out_together(path) : leave_out_apart(path);
       for (std::size_t i = 0; i < points.size(); ++i) points[i].left_out = left_out[static_cast<Index>(i)];
@@ -57,7 +51,7 @@ class PrimalPathSolver {
  private:
   Index alphas() const { return static_cast<Index>(problem_.alphas.size()); }
 
-  // With (delta H + alpha I) theta = r, of each turned output
+  // With (delta H + alpha I) theta = r, of each rotated output
   // sum w (f - y)^2 = sum w y^2 - 2 thetaᵀr + delta thetaᵀ H theta = sum w y^2 - thetaᵀ(r + alpha theta), all centred.
   RidgePoint point(const ShiftedPath& path, double alpha, Matrix<double>& theta) const {
     const Index m = moments_.features, p = moments_.outputs;
@@ -82,29 +76,14 @@ class PrimalPathSolver {
   // what they say of the loss is then too good, and such an alpha would look like the best.
   void measure_squares(std::vector<RidgePoint>& points) const {
     const Index m = moments_.features, p = moments_.outputs, columns = alphas() * p;
-    Matrix<T> C(m, columns);
+    Matrix<double> C(m, columns);
     Vector<double> b(columns);
     for (Index a = 0; a < alphas(); ++a) {
       const LinearSolution& solution = points[static_cast<std::size_t>(a)].solution;
-      C.middleCols(a * p, p) =
-          (expansion_ ? solution.coefficients : expanded(solution.coefficients)).template cast<T>();
+      C.middleCols(a * p, p) = expansion_ ? solution.coefficients : expanded(solution.coefficients);
       b.segment(a * p, p) = solution.intercept;
     }
-    Vector<double> squares = Vector<double>::Zero(alphas());
-    const Index step = std::clamp<Index>((1 << 23) / columns, 256, rows_at_once_);
-    Matrix<T> out;
-    rows_.rewind();
-    for (auto block = rows_.next(step); block.rows > 0; block = rows_.next(step)) {
-      out.resize(block.rows, columns);
-      apply(map_, block.inputs(), C, View<T>(out), execution_);
-      for (Index i = 0; i < block.rows; ++i) {
-        const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
-        const Vector<double> y = block.targets().row(i).transpose().template cast<double>();
-        const Vector<double> f = out.row(i).transpose().template cast<double>() + b;
-        for (Index a = 0; a < alphas(); ++a) squares[a] += w * (f.segment(a * p, p) - y).squaredNorm();
-      }
-      execution_.checkpoint({"measuring", block.first_row + block.rows, rows_.rows().value_or(0)});
-    }
+    const Vector<double> squares = rows_.squares(C, b);
     for (Index a = 0; a < alphas(); ++a) points[static_cast<std::size_t>(a)].squares = squares[a];
   }
 
@@ -125,81 +104,76 @@ class PrimalPathSolver {
     const Index q = delta_.size(), m = moments_.features;
     const DeltaGroups groups(delta_);
     const Index g = groups.count();
-    Matrix<T> fits(m, alphas() * q), leverages(m, alphas() * g);
+    Matrix<double> fits(m, alphas() * q), leverages(m, alphas() * g);
     for (Index a = 0; a < alphas(); ++a) {
       const double alpha = problem_.alphas[static_cast<std::size_t>(a)];
       for (Index k = 0; k < g; ++k) {
         const double delta = groups.values[static_cast<std::size_t>(k)];
-        leverages.col(a * g + k) = (delta * path.filter(delta, alpha)).template cast<T>();
+        leverages.col(a * g + k) = delta * path.filter(delta, alpha);
       }
       for (Index j = 0; j < q; ++j) {
-        fits.col(a * q + j) = (std::sqrt(delta_[j]) * path.filter(delta_[j], alpha).cwiseProduct(path.turned().col(j)))
-                                  .template cast<T>();
+        fits.col(a * q + j) = std::sqrt(delta_[j]) * path.filter(delta_[j], alpha).cwiseProduct(path.rotated().col(j));
       }
     }
     const Vector<double> mean = target_mean();
-    const auto add = [&](const TurnedTile<T>& tile, Vector<double>& sums) {
-      const Matrix<T> f = times(tile.Z, fits), h = times(tile.Z.cwiseAbs2(), leverages);
-      for (Index i = 0; i < tile.rows(); ++i) {
-        const double w = tile.weight(i), own = share(w);
+    const auto add = [&](const RotatedRows& rows, Vector<double>& sums) {
+      const Matrix<double> f = times(rows.Z, fits), h = times(rows.Z.cwiseAbs2(), leverages);
+      for (Index i = 0; i < rows.Z.rows(); ++i) {
+        const double w = rows.weights[i], own = share(w);
         if (w == 0) continue;
-        const TurnedTargets y(tile.target(i) - mean, problem_.outputs);
+        const RotatedTargets y(rows.targets.row(i).transpose() - mean, problem_.outputs);
         const double outside = y.outside > 0 ? left_out_ratio(y.outside, std::pow(1 - own, 2)) : 0.0;
         for (Index a = 0; a < alphas(); ++a) {
           double squares = outside;
           for (Index j = 0; j < q; ++j) {
-            const double leverage = own + w * static_cast<double>(h(i, a * g + groups.of[static_cast<std::size_t>(j)]));
-            const double e = left_out_ratio(y.inside[j] - static_cast<double>(f(i, a * q + j)), 1 - leverage);
+            const double leverage = own + w * h(i, a * g + groups.of[static_cast<std::size_t>(j)]);
+            const double e = left_out_ratio(y.inside[j] - f(i, a * q + j), 1 - leverage);
             squares += e * e;
           }
           sums[a] += w * squares;
         }
       }
     };
-    const Matrix<T> turn = path.vectors().transpose().template cast<T>();
-    return sum_turned_rows(map_, rows_, rows_at_once_, feature_mean(), turn, alphas(), add, execution_);
+    return rows_.sum_rotated(feature_mean(), path.vectors().transpose(), alphas(), add);
   }
 
   // Z holds a vector z_k = (phi (x) I) E u_k of p numbers for each eigenvector: f = sum_k z_k (uᵀr)_k / (g_k + alpha)
   // and h = sum_k z_k z_kᵀ / (g_k + alpha).
   Vector<double> leave_out_together(const ShiftedPath& path) const {
     const Index p = moments_.outputs, c = path.values().size();
-    Matrix<T> turn(moments_.features, c * p);
+    Matrix<double> rotation(moments_.features, c * p);
     for (Index k = 0; k < c; ++k) {
-      turn.middleCols(k * p, p) =
-          expansion_->expand(Matrix<double>(path.vectors().row(k).transpose())).template cast<T>();
+      rotation.middleCols(k * p, p) = expansion_->expand(Matrix<double>(path.vectors().row(k).transpose()));
     }
     const Vector<double> mean = target_mean();
-    const auto add = [&](const TurnedTile<T>& tile, Vector<double>& sums) {
-      for (Index i = 0; i < tile.rows(); ++i) {
-        const double w = tile.weight(i);
+    const auto add = [&](const RotatedRows& rows, Vector<double>& sums) {
+      for (Index i = 0; i < rows.Z.rows(); ++i) {
+        const double w = rows.weights[i];
         if (w == 0) continue;
-        const Matrix<double> z = Eigen::Map<const Matrix<T>>(tile.Z.row(i).data(), c, p).template cast<double>();
-        const Vector<double> y = tile.target(i) - mean;
+        const Matrix<double> z = Eigen::Map<const Matrix<double>>(rows.Z.row(i).data(), c, p);
+        const Vector<double> y = rows.targets.row(i).transpose() - mean;
         for (Index a = 0; a < alphas(); ++a) {
           const Matrix<double> filtered = path.filter(1, problem_.alphas[static_cast<std::size_t>(a)]).asDiagonal() * z;
           const Eigen::MatrixXd left =
               (1 - share(w)) * Eigen::MatrixXd::Identity(p, p) - w * Eigen::MatrixXd(filtered.transpose() * z);
           const Eigen::LLT<Eigen::MatrixXd> factor(left);
-          const Vector<double> residual = y - filtered.transpose() * path.turned().col(0);
+          const Vector<double> residual = y - filtered.transpose() * path.rotated().col(0);
           sums[a] += factor.info() == Eigen::Success ? w * factor.solve(residual).squaredNorm()
                                                      : std::numeric_limits<double>::infinity();
         }
       }
     };
-    return sum_turned_rows(map_, rows_, rows_at_once_, feature_mean(), turn, alphas(), add, execution_);
+    return rows_.sum_rotated(feature_mean(), rotation, alphas(), add);
   }
 
-  static Matrix<T> times(const Matrix<T>& A, const Matrix<T>& B) {
-    Matrix<T> C(A.rows(), B.cols());
-    backend::gemm<T>(backend::Transpose::no, backend::Transpose::no, A.rows(), B.cols(), A.cols(), T(1), A.data(),
-                     A.cols(), B.data(), B.cols(), T(0), C.data(), C.cols());
+  static Matrix<double> times(const Matrix<double>& A, const Matrix<double>& B) {
+    Matrix<double> C(A.rows(), B.cols());
+    backend::gemm<double>(backend::Transpose::no, backend::Transpose::no, A.rows(), B.cols(), A.cols(), 1.0, A.data(),
+                          A.cols(), B.data(), B.cols(), 0.0, C.data(), C.cols());
     return C;
   }
 
-  const M& map_;
-  RowSource<T>& rows_;
-  Index rows_at_once_;
+  const FeatureRows& rows_;
   const Moments& moments_;
   const Expansion* expansion_;
   const RidgePathProblem& problem_;
@@ -211,20 +185,9 @@ class PrimalPathSolver {
 
 }  // namespace
 
-template <ScalarMap M>
-std::vector<RidgePoint> primal_path(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                                    const Moments& moments, const Expansion* expansion, const RidgePathProblem& problem,
-                                    const Execution& execution) {
-  return PrimalPathSolver<M>(map, rows, rows_at_once, moments, expansion, problem, execution).run();
+std::vector<RidgePoint> primal_path(const FeatureRows& rows, const Moments& moments, const Expansion* expansion,
+                                    const RidgePathProblem& problem, const Execution& execution) {
+  return PrimalPathSolver(rows, moments, expansion, problem, execution).run();
 }
-
-#define CARMINA_INSTANTIATE(M)                                                                         \
-  template std::vector<RidgePoint> primal_path(const M&, RowSource<M::Scalar>&, Index, const Moments&, \
-                                               const Expansion*, const RidgePathProblem&, const Execution&);
-CARMINA_INSTANTIATE(FourierMap<float>)
-CARMINA_INSTANTIATE(FourierMap<double>)
-CARMINA_INSTANTIATE(SketchedMap<float>)
-CARMINA_INSTANTIATE(SketchedMap<double>)
-#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

@@ -1,5 +1,5 @@
 // solvers/shifted_direct.cpp -- shifted systems by Cholesky factors or by one eigendecomposition.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/solvers/shifted_systems.hpp>
 
@@ -11,9 +11,6 @@ namespace {
 
 // An eigendecomposition costs about as much as this many Cholesky factorisations (SPEC 1d, measured).
 constexpr std::size_t choleskys_per_eigen = 8;
-
-// Below this a factorisation takes less time than its threads need to meet, above all on a busy machine.
-constexpr Index smallest_parallel_order = 512;
 
 // Columns that share one delta share one factor.
 struct Group {
@@ -71,22 +68,24 @@ class KeptMatrix {
 };
 
 // x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j. Eigenvalues below the rounding of H are zero; a zero divisor drops out.
-void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R) {
+void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
+                    const Execution& execution) {
   Vector<double> g(m);
-  backend::symmetric_eigen(m, H, ldh, g.data());
+  backend::symmetric_eigen(m, H, ldh, g.data(), execution);
   const double noise = static_cast<double>(m) * std::numeric_limits<double>::epsilon() * g.cwiseAbs().maxCoeff();
   const Index q = R.cols();
-  Matrix<double> turned(m, q);
+  Matrix<double> rotated(m, q);
   using backend::Transpose;
-  backend::gemm<double>(Transpose::no, Transpose::no, m, q, m, 1, H, ldh, R.data(), q, 0, turned.data(), q);
+  backend::gemm<double>(Transpose::no, Transpose::no, m, q, m, 1, H, ldh, R.data(), q, 0, rotated.data(), q, execution);
   for (Index i = 0; i < m; ++i) {
     const double value = g[i] > noise ? g[i] : 0.0;
     for (Index j = 0; j < q; ++j) {
       const double divisor = delta[j] * value + alpha;
-      turned(i, j) = divisor > 0 ? turned(i, j) / divisor : 0.0;
+      rotated(i, j) = divisor > 0 ? rotated(i, j) / divisor : 0.0;
     }
   }
-  backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, turned.data(), q, 0, R.data(), q);
+  backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, rotated.data(), q, 0, R.data(), q,
+                        execution);
 }
 
 }  // namespace
@@ -95,27 +94,26 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
                    const Execution& execution, SolveReport& report) {
   require(R.rows() == m && R.cols() == delta.size(), "solve: right-hand side is {} x {}, expected {} x {}", R.rows(),
           R.cols(), m, delta.size());
-  BlasThreads threads(m < smallest_parallel_order ? 1 : execution.thread_count());
   const auto groups = group_columns(delta);
   if (alpha == 0 || groups.size() > choleskys_per_eigen) {
-    solve_by_eigen(H, m, ldh, delta, alpha, R);
+    solve_by_eigen(H, m, ldh, delta, alpha, R, execution);
     return;
   }
   KeptMatrix kept(H, m, ldh, execution.thread_count());
   Matrix<double> solved = R, part;
   for (const Group& group : groups) {
     kept.restore(group.delta, alpha);
-    if (!backend::cholesky(m, H, ldh)) {
+    if (!backend::cholesky(m, H, ldh, execution)) {
       report.message =
           "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
       kept.restore(1, 0);
-      solve_by_eigen(H, m, ldh, delta, alpha, R);
+      solve_by_eigen(H, m, ldh, delta, alpha, R, execution);
       return;
     }
     const auto count = static_cast<Index>(group.columns.size());
     part.resize(m, count);
     for (Index c = 0; c < count; ++c) part.col(c) = R.col(group.columns[static_cast<std::size_t>(c)]);
-    backend::cholesky_solve(m, count, H, ldh, part.data(), count);
+    backend::cholesky_solve(m, count, H, ldh, part.data(), count, execution);
     for (Index c = 0; c < count; ++c) solved.col(group.columns[static_cast<std::size_t>(c)]) = part.col(c);
   }
   R = std::move(solved);

@@ -1,32 +1,14 @@
 // solvers/shifted_path.cpp -- tridiagonal form or eigenvectors, and the solutions for each alpha.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/shifted_path.hpp>
 
 #include <cmath>
 #include <limits>
-#include <optional>
 
 namespace carmina {
 namespace {
 
 using backend::Transpose;
-
-// Threads for so many operations: few take less time than threads need to meet.
-int threads_for(double operations, const Execution& execution) {
-  return operations < 1e8 ? 1 : execution.thread_count();
-}
-
-double operations(Index order, Index columns) {
-  return static_cast<double>(order) * static_cast<double>(order) * static_cast<double>(columns);
-}
-
-// op(A) B
-Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B) {
-  Matrix<double> C(A.rows(), B.cols());
-  backend::gemm<double>(transpose, Transpose::no, A.rows(), B.cols(), A.rows(), 1, A.data(), A.cols(), B.data(),
-                        B.cols(), 0, C.data(), C.cols());
-  return C;
-}
 
 double rounding_of(const Vector<double>& values) {
   return static_cast<double>(values.size()) * std::numeric_limits<double>::epsilon() * values.cwiseAbs().maxCoeff();
@@ -38,16 +20,15 @@ ShiftedPath::ShiftedPath(Matrix<double> H, const Matrix<double>& R, Vector<doubl
                          bool want_vectors, const Execution& execution)
     : factor_(std::move(H)), delta_(std::move(delta)) {
   const Index m = factor_.rows();
-  BlasThreads threads(threads_for(operations(m, m), execution));
   has_vectors_ = want_vectors || !tridiagonalise(smallest_alpha);
   if (has_vectors_) {
     values_.resize(m);
-    backend::symmetric_eigen(m, factor_.data(), factor_.outerStride(), values_.data());
-    turned_ = product(Transpose::no, factor_, R);
+    backend::symmetric_eigen(m, factor_.data(), factor_.outerStride(), values_.data(), execution);
+    rotated_ = backend::product(Transpose::no, factor_, R, execution);
   } else {
-    turned_ = R;
-    backend::turn_by_reflectors(Transpose::yes, m, R.cols(), factor_.data(), m, scales_.data(), turned_.data(),
-                                turned_.cols());
+    rotated_ = R;
+    backend::apply_reflectors(Transpose::yes, m, R.cols(), factor_.data(), m, scales_.data(), rotated_.data(),
+                              rotated_.cols(), execution);
   }
   values_ = (values_.array() > rounding_of(values_)).select(values_, 0.0);
 }
@@ -58,12 +39,7 @@ bool ShiftedPath::tridiagonalise(double smallest_alpha) {
   factor_.triangularView<Eigen::StrictlyUpper>() = factor_.transpose();
   const Vector<double> own_diagonal = factor_.diagonal();
   diagonal_.resize(m), off_diagonal_ = Vector<double>::Zero(m), scales_.resize(m);
-  // Half of it is m products with a vector: on a busy machine threads that meet after each lose more than they gain.
-  constexpr Index smallest_parallel_order = 3000;
-  std::optional<BlasThreads> alone;
-  if (m < smallest_parallel_order) alone.emplace(1);
   backend::tridiagonalise(m, factor_.data(), m, diagonal_.data(), off_diagonal_.data(), scales_.data());
-  alone.reset();
   values_ = diagonal_;
   Vector<double> spoilt = off_diagonal_;
   backend::tridiagonal_eigenvalues(m, values_.data(), spoilt.data());
@@ -75,16 +51,16 @@ bool ShiftedPath::tridiagonalise(double smallest_alpha) {
 }
 
 // delta T + alpha I = L D Lᵀ, L with ones on its diagonal.
-void ShiftedPath::solve_turned(double alpha, Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>> x) const {
-  const Index m = turned_.rows();
+void ShiftedPath::solve_rotated(double alpha, Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>> x) const {
+  const Index m = rotated_.rows();
   Vector<double> pivots(m), below(m);
-  for (Index j = 0; j < turned_.cols(); ++j) {
+  for (Index j = 0; j < rotated_.cols(); ++j) {
     const double delta = delta_[j];
     if (has_vectors_) {
-      x.col(j) = turned_.col(j).cwiseProduct(filter(delta, alpha));
+      x.col(j) = rotated_.col(j).cwiseProduct(filter(delta, alpha));
       continue;
     }
-    x.col(j) = turned_.col(j);
+    x.col(j) = rotated_.col(j);
     pivots[0] = delta * diagonal_[0] + alpha;
     for (Index i = 1; i < m; ++i) {
       const double beside = delta * off_diagonal_[i - 1];
@@ -97,21 +73,21 @@ void ShiftedPath::solve_turned(double alpha, Eigen::Ref<Matrix<double>, 0, Eigen
   }
 }
 
-void ShiftedPath::turn_back(Matrix<double>& x) const {
+void ShiftedPath::rotate_back(Matrix<double>& x, const Execution& execution) const {
   if (has_vectors_) {
-    x = product(Transpose::yes, factor_, x);
+    x = backend::product(Transpose::yes, factor_, x, execution);
   } else {
-    backend::turn_by_reflectors(Transpose::no, x.rows(), x.cols(), factor_.data(), x.rows(), scales_.data(), x.data(),
-                                x.cols());
+    backend::apply_reflectors(Transpose::no, x.rows(), x.cols(), factor_.data(), x.rows(), scales_.data(), x.data(),
+                              x.cols(), execution);
   }
 }
 
 std::vector<Matrix<double>> ShiftedPath::solve(const std::vector<double>& alphas, const Execution& execution) const {
-  const Index q = turned_.cols();
-  Matrix<double> all(turned_.rows(), q * static_cast<Index>(alphas.size()));
-  for (std::size_t i = 0; i < alphas.size(); ++i) solve_turned(alphas[i], all.middleCols(static_cast<Index>(i) * q, q));
-  BlasThreads threads(threads_for(operations(all.rows(), all.cols()), execution));
-  turn_back(all);
+  const Index q = rotated_.cols();
+  Matrix<double> all(rotated_.rows(), q * static_cast<Index>(alphas.size()));
+  for (std::size_t i = 0; i < alphas.size(); ++i)
+    solve_rotated(alphas[i], all.middleCols(static_cast<Index>(i) * q, q));
+  rotate_back(all, execution);
   std::vector<Matrix<double>> solutions;
   for (std::size_t i = 0; i < alphas.size(); ++i) solutions.emplace_back(all.middleCols(static_cast<Index>(i) * q, q));
   return solutions;

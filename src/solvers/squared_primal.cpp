@@ -1,8 +1,8 @@
 // solvers/squared_primal.cpp -- squared loss in the coefficients of the features.
 #include "row_sums.hpp"
-#include "subset_preconditioner.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/solvers/subset_preconditioner.hpp>
 
 #include <cmath>
 
@@ -46,24 +46,19 @@ LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem,
   return {std::move(R), std::move(b)};
 }
 
-template <ScalarMap M>
-LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                               const Vector<double>& origin, const SquaredLossProblem& problem,
-                               const IterationOptions& options, const Execution& execution, SolveReport& report,
-                               Index sample_rows) {
-  const RowSums sums = stream_sums(map, rows, rows_at_once, origin, problem.fit_intercept, execution);
+LinearSolution solve_primal_cg(const FeatureRows& rows, const Vector<double>& origin, const SquaredLossProblem& problem,
+                               Index subset_rows, const IterationOptions& options, const Execution& execution,
+                               SolveReport& report) {
+  RowSums sums = rows.sums(origin);
+  if (problem.fit_intercept) sums.centre();
   const auto product = [&](const Matrix<double>& P, Matrix<double>& HP) {
-    normal_product(map, rows, rows_at_once, sums, problem.fit_intercept, P, HP, execution);
+    normal_product(rows, sums, problem.fit_intercept, P, HP);
   };
-  const Vector<double> delta = eigenvalues(problem.outputs, rows.dim_out());
+  const Vector<double> delta = eigenvalues(problem.outputs, rows.outputs());
   Preconditioner precondition;
-  const Index m = map.n_features();
-  const auto budget = static_cast<double>(execution.memory_budget);
-  const bool fits = execution.memory_budget == 0 || 16.0 * static_cast<double>(m) * static_cast<double>(m) < budget;
-  if (sample_rows == 0) sample_rows = SubsetPreconditioner<M>::sample_rows(sums.rows, m);
-  if (fits && sample_rows > 0) {
-    precondition = SubsetPreconditioner<M>(map, rows, sums.rows, sample_rows, rows_at_once, problem.fit_intercept,
-                                           delta.mean(), problem.alpha, execution);
+  if (subset_rows > 0) {
+    precondition = SubsetPreconditioner(rows, subset_rows, sums.weight, problem.fit_intercept, delta.mean(),
+                                        problem.alpha, execution);
   }
   Matrix<double> theta = solve_shifted_cg(product, delta, problem.alpha, times_root(sums.cross, problem.outputs),
                                           options, execution, report, precondition);
@@ -81,30 +76,19 @@ LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, doub
   return with_intercept(expansion.expand(theta), sums, moments.origin, fit_intercept);
 }
 
-template <ScalarMap M>
-LinearSolution solve_expanded_cg(const M& map, const Expansion& expansion, RowSource<typename M::Scalar>& rows,
-                                 Index rows_at_once, const Vector<double>& origin, double alpha, bool fit_intercept,
-                                 const IterationOptions& options, const Execution& execution, SolveReport& report) {
-  const RowSums sums = stream_sums(map, rows, rows_at_once, origin, fit_intercept, execution);
+LinearSolution solve_expanded_cg(const FeatureRows& rows, const Expansion& expansion, const Vector<double>& origin,
+                                 double alpha, bool fit_intercept, const IterationOptions& options,
+                                 const Execution& execution, SolveReport& report) {
+  RowSums sums = rows.sums(origin);
+  if (fit_intercept) sums.centre();
   Matrix<double> product_rows;
   const auto product = [&](const Matrix<double>& P, Matrix<double>& HP) {
-    normal_product(map, rows, rows_at_once, sums, fit_intercept, expansion.expand(P), product_rows, execution);
+    normal_product(rows, sums, fit_intercept, expansion.expand(P), product_rows);
     HP = expansion.contract(product_rows);
   };
   const Matrix<double> theta = solve_shifted_cg(product, Vector<double>::Ones(1), alpha, expansion.contract(sums.cross),
                                                 options, execution, report);
   return with_intercept(expansion.expand(theta), sums, origin, fit_intercept);
 }
-
-#define CARMINA_INSTANTIATE(M)                                                                                  \
-  template LinearSolution solve_primal_cg(const M&, RowSource<M::Scalar>&, Index, const Vector<double>&,        \
-                                          const SquaredLossProblem&, const IterationOptions&, const Execution&, \
-                                          SolveReport&, Index);                                                 \
-  template LinearSolution solve_expanded_cg(const M&, const Expansion&, RowSource<M::Scalar>&, Index,           \
-                                            const Vector<double>&, double, bool, const IterationOptions&,       \
-                                            const Execution&, SolveReport&);
-CARMINA_INSTANTIATE(FourierMap<float>)
-CARMINA_INSTANTIATE(FourierMap<double>)
-#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

@@ -18,7 +18,6 @@
 namespace carmina {
 namespace {
 
-constexpr Index sample_rows = 2048;  // that the preconditioner is made from
 constexpr Index largest_batch = 256;
 constexpr Index directions = 128;   // of the preconditioner
 constexpr Index batches_tried = 8;  // for the step length
@@ -36,8 +35,7 @@ Eigen::MatrixXd normal_matrix(Index rows, Index columns, const Random& random) {
 // SGD.
 class Whitening {
  public:
-  template <ScalarMap M>
-  Whitening(BatchOperator<M>& sample, Index size, double alpha, const Random& random) {
+  Whitening(BatchOperator& sample, Index size, double alpha, const Random& random) {
     const Index k = std::max<Index>(1, std::min({directions, size / 2, sample.rows() / 4, (Index{1} << 24) / size}));
     Q_ = normal_matrix(size, k, random);
     Eigen::MatrixXd image;
@@ -66,8 +64,7 @@ class Whitening {
 };
 
 // The largest eigenvalue of M^(-1/2) (H_B + alpha I) M^(-1/2) for the batch, by power iterations.
-template <ScalarMap M>
-double largest_eigenvalue(BatchOperator<M>& batch, const Whitening& scaled, double alpha, Vector<double> v) {
+double largest_eigenvalue(BatchOperator& batch, const Whitening& scaled, double alpha, Vector<double> v) {
   Eigen::MatrixXd image;
   double value = 0;
   for (int k = 0; k < power_iterations; ++k) {
@@ -127,42 +124,27 @@ class Descent {
 
 }  // namespace
 
-template <ScalarMap M>
-LinearSolution solve_expanded_batches(const ExpandedProblem<M>& problem, const BatchOptions& batches,
+LinearSolution solve_expanded_batches(const ExpandedProblem& problem, const BatchOptions& batches,
                                       const IterationOptions& options, const Execution& execution,
                                       SolveReport& report) {
-  using T = typename M::Scalar;
   const char* name = batches.rule == StepRule::sgd ? "sgd" : "adam";
   const IterationOptions goal{options.max_iter, std::sqrt(options.tol)};
-  ExpandedOperator<M> whole(problem, execution);
-  const Index n = whole.sums().rows;
+  ExpandedOperator whole(problem);
+  const Index n = problem.rows.rows();
   const Random random(batches.seed, Stream::batches);
-  std::optional<KeptRows<T>> kept;
-  if (batches.keep_rows) kept.emplace(problem.rows, n, problem.rows_at_once);
-  const auto for_blocks = [&](const auto& f) {
-    if (kept) {
-      f(kept->block());
-      return;
-    }
-    problem.rows.rewind();
-    for (auto block = problem.rows.next(problem.rows_at_once); block.rows > 0;
-         block = problem.rows.next(problem.rows_at_once)) {
-      f(block);
-    }
-  };
-  BatchOperator<M> batch(problem, whole, execution);
+  BatchOperator batch(problem, whole);
   const Index size = std::min(n, std::clamp<Index>(n / 8, 16, largest_batch)), dim = problem.expansion.dim_coef();
   std::optional<Whitening> scaled;
   double length = 0;
-  for_blocks([&](const RowBlock<T>& block) {
+  problem.rows.windows([&](Index first_row, Index rows, const FeatureRows::Gather& gather) {
     if (scaled) return;
-    const auto order = shuffled(block.rows, block.first_row, random, 0);
-    batch.take(block, order.data(), std::min(sample_rows, block.rows));
+    const auto order = shuffled(rows, first_row, random, 0);
+    batch.take(first_row, order.data(), std::min(batch_sample_rows(problem.rows.features()), rows), gather);
     scaled.emplace(batch, dim, problem.alpha, random.child(0));
     // A step that contracts on every batch tried, from the end of the order: rows that the sample may not have seen.
     double largest = 0;
-    for (Index k = 0; k < batches_tried && (k + 1) * size <= block.rows; ++k) {
-      batch.take(block, order.data() + block.rows - (k + 1) * size, size);
+    for (Index k = 0; k < batches_tried && (k + 1) * size <= rows; ++k) {
+      batch.take(first_row, order.data() + rows - (k + 1) * size, size, gather);
       largest =
           std::max(largest, largest_eigenvalue(batch, *scaled, problem.alpha, normal_matrix(dim, 1, random.child(1))));
     }
@@ -181,10 +163,10 @@ LinearSolution solve_expanded_batches(const ExpandedProblem<M>& problem, const B
   while (smallest > goal.tol && epoch < options.max_iter && factor > 1e-3) {
     execution.checkpoint({name, epoch++, options.max_iter});
     descent.begin(turned, factor * length);
-    for_blocks([&](const RowBlock<T>& block) {
-      const auto order = shuffled(block.rows, block.first_row, random, epoch);
-      for (Index i = 0; i < block.rows; i += size) {
-        batch.take(block, order.data() + i, std::min(size, block.rows - i));
+    problem.rows.windows([&](Index first_row, Index rows, const FeatureRows::Gather& gather) {
+      const auto order = shuffled(rows, first_row, random, epoch);
+      for (Index i = 0; i < rows; i += size) {
+        batch.take(first_row, order.data() + i, std::min(size, rows - i), gather);
         candidate = (*scaled)(descent.z());
         batch.multiply(candidate, image);
         descent.step((*scaled)(image + problem.alpha * candidate));
@@ -208,12 +190,5 @@ LinearSolution solve_expanded_batches(const ExpandedProblem<M>& problem, const B
   report_iterations(name, epoch, smallest, goal, report);
   return whole.solution(best);
 }
-
-#define CARMINA_INSTANTIATE(M)                                                                   \
-  template LinearSolution solve_expanded_batches(const ExpandedProblem<M>&, const BatchOptions&, \
-                                                 const IterationOptions&, const Execution&, SolveReport&);
-CARMINA_INSTANTIATE(FourierMap<float>)
-CARMINA_INSTANTIATE(FourierMap<double>)
-#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

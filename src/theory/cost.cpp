@@ -1,7 +1,7 @@
 // theory/cost.cpp -- times the operators as the solvers use them: factors outside, products over rows inside.
 #include <carmina/backends/blas.hpp>
 #include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
+#include <carmina/features/feature_rows.hpp>
 #include <carmina/theory/cost.hpp>
 
 #include <algorithm>
@@ -31,21 +31,19 @@ OperatorCost separable_cost(const FourierMap<double>& map, const Matrix<double>&
   const Matrix<double> theta = Matrix<double>::Random(map.n_features(), rank), Y = Matrix<double>::Random(n, B.rows());
   Matrix<double> G(n, rank), F(n, B.rows()), sums(map.n_features(), rank);
   OperatorCost cost;
+  MemoryRows<double> memory(X);
+  const DataRows<double> rows(memory);
+  const auto door = rows_of(map, rows, FeatureStorage::none, execution);
   cost.apply = best_of(repetitions, [&] {
     apply(map, X, theta, View<double>(G), execution);
     F.noalias() = G * B.transpose();
   });
   cost.adjoint = best_of(repetitions, [&] {
     G.noalias() = Y * B;
-    sums.setZero();
-    adjoint(map, X, G, sums, execution);
+    door->adjoint(G, sums);
   });
   // phiᵀ phi Theta BᵀB
-  cost.normal = best_of(repetitions, [&] {
-    sums.setZero();
-    const Matrix<double> turned = theta * (B.transpose() * B);
-    normal_operator(map, X, static_cast<const double*>(nullptr), turned, sums, execution);
-  });
+  cost.normal = best_of(repetitions, [&] { door->normal(theta * (B.transpose() * B), sums); });
   cost.stored = static_cast<std::size_t>(map.frequencies().size() + B.size()) * sizeof(double);
   return cost;
 }
@@ -56,15 +54,16 @@ OperatorCost expanded_cost(const FourierMap<double>& map, const Expansion& expan
   const Matrix<double> theta = Matrix<double>::Random(expansion.dim_coef(), 1), Y = Matrix<double>::Random(X.rows(), p);
   Matrix<double> F(X.rows(), p), sums(map.n_features(), p), gradient;
   OperatorCost cost;
+  MemoryRows<double> memory(X);
+  const DataRows<double> rows(memory);
+  const auto door = rows_of(map, rows, FeatureStorage::none, execution);
   cost.apply = best_of(repetitions, [&] { apply(map, X, expansion.expand(theta), View<double>(F), execution); });
   cost.adjoint = best_of(repetitions, [&] {
-    sums.setZero();
-    adjoint(map, X, Y, sums, execution);
+    door->adjoint(Y, sums);
     gradient = expansion.contract(sums);
   });
   cost.normal = best_of(repetitions, [&] {
-    sums.setZero();
-    normal_operator(map, X, static_cast<const double*>(nullptr), expansion.expand(theta), sums, execution);
+    door->normal(expansion.expand(theta), sums);
     gradient = expansion.contract(sums);
   });
   cost.stored = static_cast<std::size_t>(map.frequencies().size()) * sizeof(double);  // B_j follows from w_j

@@ -1,5 +1,5 @@
 // theory/sketch_bounds.cpp -- bounds on the excess risk of sketched machines, and sketch sizes in plain words.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/sketches/sparse.hpp>
 #include <carmina/theory/sketch_bounds.hpp>
 
@@ -41,7 +41,7 @@ Outputs outputs_of(const Matrix<double>& M) {
           "theory: the output matrix must be square, symmetric and finite, found shape ({}, {})", p, M.cols());
   Matrix<double> A = M;
   Vector<double> values(p);
-  backend::symmetric_eigen(p, A.data(), p, values.data());
+  backend::symmetric_eigen(p, A.data(), p, values.data(), {.threads = 1});
   require(values[0] > 1e-12 * values[p - 1], "theory: the output matrix must be positive definite, found eigenvalue {}",
           values[0]);
   return {values.sum(), values[p - 1]};

@@ -1,5 +1,5 @@
 // theory/sketching.cpp -- eigenvalues of K / n, the root that is the critical radius, and the two norms of a sketch.
-#include <carmina/backends/blas.hpp>
+#include <carmina/backends/tiled.hpp>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/theory/sketching.hpp>
 
@@ -25,10 +25,7 @@ Decomposition decompose(Matrix<double> K, const Execution& execution) {
           asymmetry);
   K /= static_cast<double>(n);
   Vector<double> values(n);
-  {
-    const BlasThreads threads(execution.thread_count());
-    backend::symmetric_eigen(n, K.data(), n, values.data());
-  }
+  backend::symmetric_eigen(n, K.data(), n, values.data(), execution);
   require(values[0] >= -1e-8 * std::max(values[n - 1], largest / static_cast<double>(n)),
           "theory: the kernel matrix must be positive semi-definite, found the eigenvalue {}",
           values[0] * static_cast<double>(n));
@@ -42,10 +39,10 @@ Matrix<double> gram_matrix(const ScalarKernel& kernel, ConstView<double> X, cons
 }
 
 // The largest |eigenvalue| of a symmetric matrix; 0 for one without rows.
-double norm(Matrix<double> A) {
+double norm(Matrix<double> A, const Execution& execution) {
   if (A.rows() == 0) return 0;
   Vector<double> values(A.rows());
-  backend::symmetric_eigen(A.rows(), A.data(), A.cols(), values.data());
+  backend::symmetric_eigen(A.rows(), A.data(), A.cols(), values.data(), execution);
   return values.cwiseAbs().maxCoeff();
 }
 
@@ -114,14 +111,13 @@ KSatisfiability k_satisfiability(const sketches::Sketch& sketch, const Matrix<do
   const Decomposition of_K = decompose(K, execution);
   const CriticalRadius spectrum = critical_radius(of_K.values);
   const Index n = spectrum.n, d = spectrum.statistical_dimension;
-  const BlasThreads threads(execution.thread_count());
   const Matrix<double> SU = sketched_vectors(sketch, of_K.vectors);
   const Matrix<double> first = SU.topRows(d);
   const Matrix<double> rest = of_K.values.tail(n - d).cwiseSqrt().asDiagonal() * SU.bottomRows(n - d);
   KSatisfiability out{};
   out.spectrum = spectrum;
-  out.isometry_error = norm(first * first.transpose() - Matrix<double>::Identity(d, d));
-  out.tail_norm = std::sqrt(norm(rest.transpose() * rest));
+  out.isometry_error = norm(first * first.transpose() - Matrix<double>::Identity(d, d), execution);
+  out.tail_norm = std::sqrt(norm(rest.transpose() * rest, execution));
   out.c = out.tail_norm > 0 ? out.tail_norm / spectrum.radius : 0;
   out.largest_c = largest_c > 0 ? largest_c : satisfiability_constant(1, Entries::gaussian);
   out.holds = out.isometry_error <= 0.5 && out.c <= out.largest_c;

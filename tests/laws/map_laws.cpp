@@ -5,12 +5,15 @@
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/sketches/sparse.hpp>
 
+#include "support/door.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
+using testing::adjoint;
 using testing::max_difference;
+using testing::normal_operator;
 using testing::random_matrix;
 using testing::tolerance;
 

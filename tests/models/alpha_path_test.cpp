@@ -297,7 +297,7 @@ TEST(AlphaPath, RefusesInOneSentence) {
   options.approximation = "sub_sample";
   options.coupling = OutputCoupling::curl_free;
   EXPECT_EQ(says(options, {1}),
-            "path: a sketch of a kernel whose outputs do not come apart has none; use approximation 'fourier' or "
+            "path: a sketch of a kernel that is not separable has none; use approximation 'fourier' or "
             "'exact'");
   options = few_components();
   options.execution.memory_budget = 1000;

@@ -53,7 +53,7 @@ SolveReport by_eigenvectors(const Data<T>& data, const FitOptions& options) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(data.gram());
   const Matrix<double> phi = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
   SolveReport report;
-  (void)solve_any_loss(stored_features(phi, Execution{}), CoefficientSpace({}, phi.cols(), data.Y.cols()),
+  (void)solve_any_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, phi.cols(), data.Y.cols()),
                        {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), options.alpha,
                         options.fit_intercept},
                        Direction::newton, {1000, 1e-8}, Execution{}, report);
@@ -150,7 +150,7 @@ TYPED_TEST(ExactLosses, ServeFourierMapsWithMoreFeaturesThanRows) {
     Matrix<T> phi(60, 100);
     evaluate(map, data.X, View<T>(phi), Execution{});
     SolveReport report;
-    const LinearSolution found = solve_any_loss(stored_features(phi, Execution{}), CoefficientSpace({}, 100, 1),
+    const LinearSolution found = solve_any_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, 100, 1),
                                                 {loss, data.Y.template cast<double>(), {}, 0.5, true},
                                                 Direction::newton, {1000, 1e-8}, Execution{}, report);
     EXPECT_NEAR(machine.record().report.objective, report.objective, this->relative * report.objective + 1e-6);

@@ -20,7 +20,7 @@ LinearSolution adam(const Problem& problem, const AdamOptions& options, SolveRep
                     int threads = 0) {
   const Execution execution{.threads = threads};
   const CoefficientSpace space(problem.outputs, problem.shape.m, problem.shape.p);
-  return solve_any_loss_adam(stored_features(problem.phi, execution), space,
+  return solve_any_loss_adam(*stored_rows(problem.phi, execution), space,
                              {problem.loss, problem.Y, problem.w, problem.alpha, problem.shape.intercept}, options,
                              {epochs, 1e-6}, execution, report);
 }
@@ -134,9 +134,10 @@ TYPED_TEST(StreamedAdam, RunsGiveTheFeaturesOfTheirRows) {
   MemoryRows<T> rows(X, Y);
   Index seen = 0;
   const std::vector<Index> places = {3, 0, 99};
-  for (const FeatureProducts& products :
-       {stored_features(phi, Execution{}), streamed_features(map, rows, n, 300, Execution{})}) {
-    products.runs([&](Index first_row, Index count, const FeatureProducts::Gather& gather) {
+  const DataRows<TypeParam> data(rows);
+  for (const auto storage : {FeatureStorage::memory, FeatureStorage::none}) {
+    const auto products = rows_of(map, data, storage, Execution{});
+    products->windows([&](Index first_row, Index count, const FeatureRows::Gather& gather) {
       Matrix<double> out;
       gather(places.data(), 3, out);
       for (Index k = 0; k < 3; ++k) {
@@ -152,14 +153,14 @@ TYPED_TEST(StreamedAdam, RunsGiveTheFeaturesOfTheirRows) {
 TEST(AdamAnyLoss, BlocksComeToTheSameObjective) {
   const Index n = 40, p = 2, m = 6;
   const Matrix<double> phi = random_matrix(n * p, m, 1), Y = random_matrix(n, p, 2);
-  const FeatureProducts features = stored_blocks(phi, p, Execution{});
+  const auto features = stored_blocks(phi, p, Execution{});
   const CoefficientSpace space = CoefficientSpace::of_blocks(m);
   for (const Loss& loss : all_losses(p)) {
     if (std::holds_alternative<Hinge>(loss)) continue;
     SolveReport newton, report;
     const AnyLossProblem problem{loss, Y, {}, 0.5, true};
-    solve_any_loss(features, space, problem, Direction::newton, {1000, 1e-9}, Execution{}, newton);
-    solve_any_loss_adam(features, space, problem, {.validation_fraction = 0}, {1000, 1e-6}, Execution{}, report);
+    solve_any_loss(*features, space, problem, Direction::newton, {1000, 1e-9}, Execution{}, newton);
+    solve_any_loss_adam(*features, space, problem, {.validation_fraction = 0}, {1000, 1e-6}, Execution{}, report);
     EXPECT_NEAR(report.objective, newton.objective, 1e-3 * newton.objective) << loss_name(loss);
   }
 }

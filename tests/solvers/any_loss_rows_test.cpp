@@ -22,7 +22,7 @@ struct RowProblem {
     Execution execution;
     execution.threads = threads;
     const CoefficientSpace space(problem.outputs, problem.shape.n, problem.shape.p);
-    return solve_any_loss(kernel_products(K, execution), space,
+    return solve_any_loss(*kernel_rows(K, execution), space,
                           {problem.loss, problem.Y, problem.w, problem.alpha, problem.shape.intercept},
                           Direction::newton, {1000, tol}, execution, report);
   }
@@ -132,9 +132,9 @@ TEST(KernelProducts, AreThoseOfTheMatrix) {
   const Matrix<double> root = random_matrix(n, 5, 1), K = root * root.transpose();
   Matrix<double> C = random_matrix(n, 2, 2), F;
   for (Index i = 0; i < n; ++i) C(i, 0) *= i % 7 == 0 ? 1 : 0;
-  kernel_products(K, Execution{}).forward(C, F);
+  kernel_rows(K, Execution{})->forward(C, F);
   EXPECT_LT(max_difference(F, K * C), 1e-9);
-  kernel_products(K, Execution{}).forward(Matrix<double>::Zero(n, 1), F);
+  kernel_rows(K, Execution{})->forward(Matrix<double>::Zero(n, 1), F);
   EXPECT_EQ(F.norm(), 0);
 }
 

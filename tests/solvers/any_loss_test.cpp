@@ -95,7 +95,7 @@ TEST(AnyLoss, AConstantModelGivesTheQuantile) {
     const Loss loss = Pinball({tau});
     SolveReport report;
     const LinearSolution found =
-        solve_any_loss(stored_features(phi, Execution{}), CoefficientSpace({}, 1, 1), {loss, Y, {}, 1.0, true},
+        solve_any_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, 1, 1), {loss, Y, {}, 1.0, true},
                        Direction::newton, {1000, 1e-10}, Execution{}, report);
     std::vector<double> sorted(Y.data(), Y.data() + n);
     std::sort(sorted.begin(), sorted.end());
@@ -165,15 +165,19 @@ TYPED_TEST(StreamedFeatures, EqualStoredOnes) {
   Matrix<T> phi(n, 20);
   evaluate(map, X, View<T>(phi), Execution{});
   MemoryRows<T> rows(X, Y);
-  const auto stored = stored_features(phi, Execution{}), streamed = streamed_features(map, rows, n, 300, Execution{});
+  DataRows<TypeParam> data(rows);
+  data.read_at_once(300);
+  const auto kept = rows_of(map, data, FeatureStorage::memory, Execution{});
+  const auto made = rows_of(map, data, FeatureStorage::none, Execution{});
+  const FeatureRows &stored = *kept, &streamed = *made;
   const Matrix<double> C = random_matrix(20, 2, 3), R = random_matrix(n, 2, 4);
   Matrix<double> a, b;
   stored.forward(C, a);
   streamed.forward(C, b);
   EXPECT_LT(max_difference(a, phi.template cast<double>() * C), tolerance);
   EXPECT_LT(max_difference(a, b), tolerance);
-  stored.backward(R, a);
-  streamed.backward(R, b);
+  stored.adjoint(R, a);
+  streamed.adjoint(R, b);
   EXPECT_LT(max_difference(a, phi.template cast<double>().transpose() * R), 10 * tolerance);
   EXPECT_LT(max_difference(a, b), 10 * tolerance);
   Vector<double> u = random_matrix(n, 1, 5).cwiseMax(0.0);  // half of them without curvature

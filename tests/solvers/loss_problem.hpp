@@ -53,10 +53,9 @@ struct Problem {
   }
 
   LinearSolution solve(Direction direction, double tol, SolveReport& report) const {
-    const auto features = stored_features(phi, Execution{});
-    return solve(features, direction, tol, report);
+    return solve(*stored_rows(phi, Execution{}), direction, tol, report);
   }
-  LinearSolution solve(const FeatureProducts& features, Direction direction, double tol, SolveReport& report) const {
+  LinearSolution solve(const FeatureRows& features, Direction direction, double tol, SolveReport& report) const {
     const CoefficientSpace space(outputs, shape.m, shape.p);
     return solve_any_loss(features, space, {loss, Y, w, alpha, shape.intercept}, direction, {1000, tol}, Execution{},
                           report);

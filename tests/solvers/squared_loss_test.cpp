@@ -78,9 +78,9 @@ class SquaredLoss : public ::testing::TestWithParam<std::tuple<std::pair<Index, 
 TEST_P(SquaredLoss, PrimalEqualsTheKroneckerSystem) {
   const Problem problem = make();
   Moments moments(problem.map.n_features(), problem.origin());
-  MomentsBuilder builder(problem.map, moments, Execution{});
   MemoryRows<double> rows(problem.X, problem.Y, problem.w.data());
-  builder.add(rows.next(1000));
+  const DataRows<double> data(rows);
+  rows_of(problem.map, data, FeatureStorage::none, Execution{})->moments(moments);
   SolveReport report;
   const LinearSolution s = solve_primal(moments, problem.squared(), Execution{}, report);
   EXPECT_LT(max_difference(problem.predictions(s, problem.phi), problem.predictions()), 1e-9);
@@ -105,8 +105,11 @@ TEST_P(SquaredLoss, ConjugateGradientsEqualTheKroneckerSystem) {
   const Problem problem = make();
   MemoryRows<double> rows(problem.X, problem.Y, problem.w.data());
   SolveReport report;
+  DataRows<double> data(rows);
+  data.read_at_once(7);
+  const auto features = rows_of(problem.map, data, FeatureStorage::none, Execution{});
   const LinearSolution s =
-      solve_primal_cg(problem.map, rows, 7, problem.origin(), problem.squared(), {500, 1e-12}, Execution{}, report);
+      solve_primal_cg(*features, problem.origin(), problem.squared(), 0, {500, 1e-12}, Execution{}, report);
   EXPECT_LT(max_difference(problem.predictions(s, problem.phi), problem.predictions()), 1e-8);
   EXPECT_EQ(report.status, SolveStatus::converged);
 }

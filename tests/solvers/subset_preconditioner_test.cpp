@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 #include <carmina/solvers/squared_loss.hpp>
 
-#include "../../src/solvers/subset_preconditioner.hpp"
+#include <carmina/solvers/subset_preconditioner.hpp>
+
 #include "support/random_matrix.hpp"
 
 namespace carmina {
@@ -17,23 +18,22 @@ TEST(SubsetPreconditioner, FewIterationsReachTheDirectSolution) {
   const Matrix<double> X = random_matrix(4000, 2, 1), Y = random_matrix(4000, 2, 2);
   const Vector<double> w = random_matrix(4000, 1, 3).cwiseAbs().array() + 0.1;
   MemoryRows<double> rows(X, Y, w.data());
-  ASSERT_EQ(SubsetPreconditioner<FourierMap<double>>::sample_rows(4000, 40), 320);
+  const DataRows<double> data(rows);
+  const auto features = rows_of(map, data, FeatureStorage::none, Execution{});
+  ASSERT_EQ(SubsetPreconditioner::sample_rows(4000, 40), 320);
   const Vector<double> origin = Vector<double>::Zero(2);
   for (const bool intercept : {false, true}) {
     const OutputFactor outputs;
     const SquaredLossProblem problem{outputs, 1e-2, intercept};
     Moments moments(40, origin);
-    MomentsBuilder builder(map, moments, Execution{});
-    rows.rewind();
-    builder.add(rows.next(4000));
+    features->moments(moments);
     SolveReport direct_report, report, plain_report;
     const LinearSolution direct = solve_primal(moments, problem, Execution{}, direct_report);
-    const LinearSolution s = solve_primal_cg(map, rows, 700, origin, problem, {100, 1e-9}, Execution{}, report);
+    const LinearSolution s = solve_primal_cg(*features, origin, problem, 320, {100, 1e-9}, Execution{}, report);
     EXPECT_LT(max_difference(s.coefficients, direct.coefficients), 1e-5 * direct.coefficients.norm());
     EXPECT_LT(report.iterations, 40);
-    // Without memory for the factor the plain iteration needs many more.
-    const Execution tight{.memory_budget = 20000};
-    (void)solve_primal_cg(map, rows, 700, origin, problem, {2000, 1e-9}, tight, plain_report);
+    // Without the factor the plain iteration needs many more.
+    (void)solve_primal_cg(*features, origin, problem, 0, {2000, 1e-9}, Execution{}, plain_report);
     EXPECT_GT(plain_report.iterations, 3 * report.iterations);
   }
 }
@@ -46,17 +46,17 @@ void expect_direct_solution(double tol, double allowed) {
   const FourierMap<T> map(Gaussian(0.7), 3, m, 1);
   const Matrix<T> X = random_matrix<T>(n, 3, 1), Y = random_matrix<T>(n, 1, 2);
   MemoryRows<T> rows(X, Y);
+  const DataRows<T> data(rows);
+  const auto features = rows_of(map, data, FeatureStorage::none, Execution{});
   const Vector<double> origin = Vector<double>::Zero(1);
   for (const double alpha : {10.0, 0.02}) {
     const OutputFactor outputs;
     const SquaredLossProblem problem{outputs, alpha, true};
     Moments moments(m, origin);
-    MomentsBuilder builder(map, moments, Execution{});
-    rows.rewind();
-    builder.add(rows.next(n));
+    features->moments(moments);
     SolveReport direct_report, report;
     const LinearSolution direct = solve_primal(moments, problem, Execution{}, direct_report);
-    const LinearSolution s = solve_primal_cg(map, rows, 700, origin, problem, {300, tol}, Execution{}, report, 2500);
+    const LinearSolution s = solve_primal_cg(*features, origin, problem, 2500, {300, tol}, Execution{}, report);
     EXPECT_EQ(report.status, SolveStatus::converged) << alpha;
     // Fitted values: coefficients themselves are known less well than these.
     const Matrix<T> difference = (s.coefficients - direct.coefficients).template cast<T>();

@@ -1,4 +1,5 @@
-// backends/blas.hpp -- the few BLAS and LAPACK calls the library is written in, row-major, for float and double.
+// backends/blas.hpp -- the few BLAS and LAPACK calls the library is written in, row-major, for float and double. All
+// run in the calling thread alone; backends/tiled.hpp has those that take several.
 #pragma once
 #include <carmina/core/matrix.hpp>
 
@@ -27,26 +28,33 @@ bool cholesky(Index n, float* A, Index lda);
 void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
 void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index ldx);
 
+// X (m, n) <- X L⁻ᵀ, and the lower triangle of C (n, n) <- C - A Aᵀ, A (n, k): the steps of a factorisation by tiles.
+void right_solve_transposed(Index m, Index n, const double* L, Index lda, double* X, Index ldx);
+void right_solve_transposed(Index m, Index n, const float* L, Index lda, float* X, Index ldx);
+void subtract_own_product(Index n, Index k, const double* A, Index lda, double* C, Index ldc);
+void subtract_own_product(Index n, Index k, const float* A, Index lda, float* C, Index ldc);
+
 // X (n, m) <- L⁻¹ X with L from cholesky().
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
 
 // X (n, m) <- L⁻ᵀ X with L from cholesky().
 void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
 
-// L from cholesky() -> the lower triangle of (L Lᵀ)⁻¹, in place; the strict upper triangle is left alone.
-void cholesky_inverse(Index n, double* L, Index lda);
-
-// Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
-// j-th eigenvector.
-void symmetric_eigen(Index n, double* A, Index lda, double* values);
-
 // Symmetric A (n, n) by its lower triangle: A = Q T Qᵀ with T tridiagonal, about a third of the work of
-// symmetric_eigen. The lower triangle and `scales` (n) then stand for Q; the strict upper triangle is left alone.
+// an eigendecomposition. The lower triangle and `scales` (n) then stand for Q; the strict upper triangle is left alone.
 void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales);
 
 // X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().
-void turn_by_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
-                        double* X, Index ldx);
+void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
+                      double* X, Index ldx);
+
+// X (m, n) <- X Qᵀ: rows are eigenvectors of T on entry, of A on return.
+void multiply_rows_by_reflectors(Index m, Index n, const double* Q, Index lda, const double* scales, double* X,
+                                 Index ldx);
+
+// Eigenvalues of a tridiagonal matrix, ascending, in the place of its diagonal, and its eigenvectors, the rows of
+// `vectors` (n, n), dense.
+void tridiagonal_eigenvectors(Index n, double* diagonal, double* off_diagonal, double* vectors);
 
 // Eigenvalues of a tridiagonal matrix, ascending, in the place of its diagonal; the rest is spoilt.
 void tridiagonal_eigenvalues(Index n, double* diagonal, double* off_diagonal);

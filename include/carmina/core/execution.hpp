@@ -42,16 +42,4 @@ std::size_t parse_bytes(std::string_view text);
 // as long as tasks write to different places. The first exception thrown by a task is rethrown here.
 void parallel_for(Index tasks, int threads, const std::function<void(Index task, int worker)>& body);
 
-// Threads that BLAS and LAPACK may use in the calling thread, for the lifetime of this object.
-class BlasThreads {
- public:
-  explicit BlasThreads(int threads);
-  ~BlasThreads();
-  BlasThreads(const BlasThreads&) = delete;
-  BlasThreads& operator=(const BlasThreads&) = delete;
-
- private:
-  int before_;
-};
-
 }  // namespace carmina

@@ -3,12 +3,12 @@
 // A map is evaluated in tiles of rows and units that stay in cache: `prepare` some rows, then `tile` ranges of units.
 // Tiles and the order of sums are fixed by the sizes alone, so results are bit-equal on any number of threads.
 #pragma once
+#include <algorithm>
 #include <carmina/core/execution.hpp>
 #include <carmina/core/matrix.hpp>
 #include <carmina/features/fourier_map.hpp>
 #include <carmina/features/kernel_map.hpp>
 #include <concepts>
-#include <functional>
 
 namespace carmina {
 
@@ -31,14 +31,33 @@ template <ScalarMap M>
 void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::Scalar> theta,
            View<typename M::Scalar> out, const Execution& execution);
 
-// out (n_features, p) += phi(X)ᵀ R, R (n, p); sums over rows are in double.
+// phi of a few rows x, row stride ldx, in the calling thread: (rows, n_features) at out, row stride ldo.
 template <ScalarMap M>
-void adjoint(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::Scalar> R, Matrix<double>& out,
-             const Execution& execution);
+void evaluate_few(const M& map, const typename M::Scalar* x, Index ldx, Index rows, typename M::Scalar* out, Index ldo);
 
-// out (n_features, p) += phi(X)ᵀ diag(w) phi(X) theta in one pass over the rows; w null: all one.
-template <ScalarMap M>
-void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typename M::Scalar* w,
-                     ConstView<typename M::Scalar> theta, Matrix<double>& out, const Execution& execution);
+// Features that somebody has made, in the place of a map.
+template <Real T>
+class GivenFeatures {
+ public:
+  using Scalar = T;
+  static constexpr Index parts = 1;
+
+  explicit GivenFeatures(Index features) : features_(features) {}
+  Index dim_in() const { return features_; }
+  Index units() const { return features_; }
+  Index n_features() const { return features_; }
+  Index prepared_size(Index) const { return 0; }
+  struct Prepared {
+    const T* x;
+    Index stride, rows;
+  };
+  Prepared prepare(const T* X, Index ldx, Index rows, T*) const { return {X, ldx, rows}; }
+  void tile(const Prepared& in, Index first, Index count, T* out, Index, Index ldo) const {
+    for (Index i = 0; i < in.rows; ++i) std::copy_n(in.x + i * in.stride + first, count, out + i * ldo);
+  }
+
+ private:
+  Index features_;
+};
 
 }  // namespace carmina

@@ -2,10 +2,10 @@
 #pragma once
 #include <carmina/data/rows.hpp>
 #include <carmina/features/map_operations.hpp>
+#include <carmina/features/moments.hpp>
 #include <carmina/features/operator_map.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/model_file.hpp>
-#include <carmina/solvers/moments.hpp>
 #include <carmina/solvers/report.hpp>
 #include <memory>
 #include <optional>
@@ -64,6 +64,9 @@ class KernelMachine {
   // Minimises J of FitOptions over f in the kernel's space (or its approximation) and b. Rows are read two times or
   // more: once for means, widths and checks, then for the solve.
   static KernelMachine fit(RowSource<T>& rows, const FitOptions& options);
+  // The same from consecutive parts of one table: where parts are whole segments (data/data_rows.hpp), the machine is
+  // bit-equal to that of the table in one part.
+  static KernelMachine fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options);
   static KernelMachine fit(ConstView<T> X, ConstView<T> Y, const FitOptions& options, const T* weights = nullptr) {
     MemoryRows<T> rows(X, Y, weights);
     return fit(rows, options);

@@ -9,33 +9,13 @@
 // ends with dual variables inside the domain of the conjugate, and with them a lower bound of J.
 #pragma once
 #include <carmina/features/expansion.hpp>
+#include <carmina/features/feature_rows.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/solvers/squared_loss.hpp>
 #include <cstdint>
 #include <limits>
 
 namespace carmina {
-
-// What a solver needs of the features: three passes over the rows, each on both cores, and rows of its choice.
-//
-// A row has one vector of features, shared by the outputs, or (blocks) a vector for each output, phi_ij: then C has one
-// column, F_ij = phi_ij . C, and backward and gram sum over the outputs too; u is (n p), output after output of a row.
-struct FeatureProducts {
-  Index rows, features;
-  // F (n, q) = phi C, C (features, q)
-  std::function<void(const Matrix<double>& C, Matrix<double>& F)> forward;
-  // out (features, q) = phiᵀ R, R (n, q)
-  std::function<void(const Matrix<double>& R, Matrix<double>& out)> backward;
-  // lower triangle of [phi, 1]ᵀ diag(u) [phi, 1], u >= 0 (n); rows with u_i = 0 are passed over
-  std::function<void(const Vector<double>& u, Matrix<double>& out)> gram;
-  Index block_outputs = 0;  // p of blocks; 0: shared features
-  // The rows in one or more runs, each of which gives the features of any of its rows by their place in it: out (count,
-  // features), or (count p, features) of blocks.
-  using Gather = std::function<void(const Index* places, Index count, Matrix<double>& out)>;
-  std::function<void(const std::function<void(Index first_row, Index rows, const Gather& gather)>& body)> runs = {};
-  // K (n, n) of kernel_products: theta are then coefficients of the rows, with |theta|^2 = thetaᵀ K theta. Else null.
-  const Matrix<double>* kernel = nullptr;
-};
 
 // How coefficients become what the scalar map multiplies: E theta (features, p).
 class CoefficientSpace {
@@ -83,7 +63,7 @@ struct AnyLossProblem {
 enum class Direction { newton, lbfgs };  // L-BFGS is for smooth losses
 
 // options.tol bounds the relative duality gap (J - lower bound) / |J|.
-LinearSolution solve_any_loss(const FeatureProducts& features, const CoefficientSpace& space, AnyLossProblem problem,
+LinearSolution solve_any_loss(const FeatureRows& features, const CoefficientSpace& space, AnyLossProblem problem,
                               Direction direction, const IterationOptions& options, const Execution& execution,
                               SolveReport& report);
 
@@ -99,23 +79,12 @@ struct AdamOptions {
   std::uint64_t seed = 0;
   double enough = -std::numeric_limits<double>::infinity();  // with no rows held out: stop at an objective of this
 };
-LinearSolution solve_any_loss_adam(const FeatureProducts& features, const CoefficientSpace& space,
-                                   AnyLossProblem problem, const AdamOptions& adam, const IterationOptions& options,
-                                   const Execution& execution, SolveReport& report);
+LinearSolution solve_any_loss_adam(const FeatureRows& features, const CoefficientSpace& space, AnyLossProblem problem,
+                                   const AdamOptions& adam, const IterationOptions& options, const Execution& execution,
+                                   SolveReport& report);
 
-// Products with features that are held in memory, (n, features).
-template <Real T>
-FeatureProducts stored_features(const Matrix<T>& phi, const Execution& execution);
-// Blocks: phi (n p, features), the p rows of a sample one after the other.
-FeatureProducts stored_blocks(const Matrix<double>& phi, Index outputs, const Execution& execution);
-// The rows of a kernel matrix K (n, n) in the place of features: f = K Theta Bᵀ + b. K is kept by reference, and both
-// of its triangles are read; forward passes over the rows of K whose coefficients are not zero. Only Newton's method
-// takes these, and only for outputs that are separate, with a loss that does not couple them (`by_rows`).
-FeatureProducts kernel_products(const Matrix<double>& K, const Execution& execution);
+// Whether rows of a kernel (kernel_rows) serve: Newton's method alone takes them, for outputs that are separate, with a
+// loss that does not couple them.
 bool by_rows(const CoefficientSpace& space, const Loss& loss);
-// Products with features that are made again on each pass.
-template <ScalarMap M>
-FeatureProducts streamed_features(const M& map, RowSource<typename M::Scalar>& rows, Index row_count,
-                                  Index rows_at_once, const Execution& execution);
 
 }  // namespace carmina

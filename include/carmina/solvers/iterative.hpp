@@ -4,18 +4,16 @@
 // J = sum_i w_i |P_i theta + b - y_i|^2 / 2 + alpha |theta|^2 / 2, b eliminated by centring. The residual they report
 // is that of the normal equations: |g - (H + alpha I) theta| / |g|, H = P_cᵀ W P_c, g = P_cᵀ W y.
 #pragma once
+#include <algorithm>
 #include <carmina/features/expansion.hpp>
 #include <carmina/solvers/squared_loss.hpp>
 #include <cstdint>
 
 namespace carmina {
 
-template <ScalarMap M>
 struct ExpandedProblem {
-  const M& map;
+  const FeatureRows& rows;
   const Expansion& expansion;
-  RowSource<typename M::Scalar>& rows;
-  Index rows_at_once;            // read from the source together
   const Vector<double>& origin;  // (p), near the targets' mean; zero without an intercept
   double alpha;
   bool fit_intercept;
@@ -23,26 +21,23 @@ struct ExpandedProblem {
 
 // LSMR on [W^(1/2) P_c; sqrt(alpha) I]: keeps one vector over the rows (n, p). Never forms H, whose condition number is
 // the square of that matrix's.
-template <ScalarMap M>
-LinearSolution solve_expanded_lsmr(const ExpandedProblem<M>& problem, const IterationOptions& options,
+LinearSolution solve_expanded_lsmr(const ExpandedProblem& problem, const IterationOptions& options,
                                    const Execution& execution, SolveReport& report);
 
 // IDR(4) on the normal equations. iterations counts products with H.
-template <ScalarMap M>
-LinearSolution solve_expanded_idr(const ExpandedProblem<M>& problem, std::uint64_t seed,
-                                  const IterationOptions& options, const Execution& execution, SolveReport& report);
+LinearSolution solve_expanded_idr(const ExpandedProblem& problem, std::uint64_t seed, const IterationOptions& options,
+                                  const Execution& execution, SolveReport& report);
 
-// Mini-batches in an order shuffled each epoch; iterations counts epochs. They stop at a residual of sqrt(tol): 1e-3
-// for the default tol. `keep_rows`: inputs are held in memory and shuffled as a whole, otherwise within the blocks
-// read.
+// Mini-batches in an order shuffled each epoch within windows of rows; iterations counts epochs. They stop at a
+// residual of sqrt(tol): 1e-3 for the default tol.
 enum class StepRule { sgd, adam };
+// Rows that their preconditioner is made from.
+inline Index batch_sample_rows(Index features) { return std::clamp<Index>(8 * features, 512, 2048); }
 struct BatchOptions {
   StepRule rule = StepRule::sgd;
   std::uint64_t seed = 0;
-  bool keep_rows = true;
 };
-template <ScalarMap M>
-LinearSolution solve_expanded_batches(const ExpandedProblem<M>& problem, const BatchOptions& batches,
+LinearSolution solve_expanded_batches(const ExpandedProblem& problem, const BatchOptions& batches,
                                       const IterationOptions& options, const Execution& execution, SolveReport& report);
 
 // The algorithms themselves, for any operators.

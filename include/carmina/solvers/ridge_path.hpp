@@ -6,9 +6,9 @@
 // the 1/W and the mean only with an intercept; where delta_j is 0, h_ij = w_i/W or 0. A fit to all rows but one, of
 // which nothing stays, neither weight nor any output, misses that row by
 //   e_ij = (y_ij - f_ij - b_j) / (1 - h_ij)
-// exactly, the features, the widths and the scaling being those of all rows. V turns e_i back and keeps its length. In
-// the dual 1 - h is alpha times the diagonal of a matrix that is known without a difference (ridge_path_dual.cpp).
-// Where outputs do not come apart, h_i and 1 - h_i are p x p matrices.
+// exactly, the features, the widths and the scaling being those of all rows. V rotates e_i back and keeps its length.
+// In the dual 1 - h is alpha times the diagonal of a matrix that is known without a difference (ridge_path_dual.cpp).
+// Where outputs are not separable, h_i and 1 - h_i are p x p matrices.
 //
 // A row of weight 2 is left out with both its copies, which cross-validation does too; of two equal rows each is left
 // out alone.
@@ -28,23 +28,21 @@ struct RidgePoint {
 };
 
 struct RidgePathProblem {
-  const OutputFactor& outputs;  // not looked at where outputs do not come apart
+  const OutputFactor& outputs;  // ignored where outputs are not separable
   std::vector<double> alphas;   // positive
   bool fit_intercept;
   bool leave_one_out;
 };
 
 // From the sums alone; in float `squares` takes a second pass over the rows, and leaving them out one more. With an
-// expansion outputs do not come apart.
-template <ScalarMap M>
-std::vector<RidgePoint> primal_path(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                                    const Moments& moments, const Expansion* expansion, const RidgePathProblem& problem,
-                                    const Execution& execution);
+// expansion the outputs are not separable.
+std::vector<RidgePoint> primal_path(const FeatureRows& rows, const Moments& moments, const Expansion* expansion,
+                                    const RidgePathProblem& problem, const Execution& execution);
 
 // From K (n, n), lower triangle.
 std::vector<RidgePoint> dual_path(Matrix<double> K, const DualRows& rows, const RidgePathProblem& problem,
                                   const Execution& execution);
-// From K (n p, n p), lower triangle, for outputs that do not come apart.
+// From K (n p, n p), lower triangle, for outputs that are not separable.
 std::vector<RidgePoint> dual_blocks_path(Matrix<double> K, const DualRows& rows, const RidgePathProblem& problem,
                                          const Execution& execution);
 

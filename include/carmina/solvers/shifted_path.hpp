@@ -25,20 +25,20 @@ class ShiftedPath {
   double degrees_of_freedom(double delta, double alpha) const;
 
   const Vector<double>& delta() const { return delta_; }
-  const Vector<double>& values() const { return values_; }   // eigenvalues of H; those that are rounding are 0
-  const Matrix<double>& vectors() const { return factor_; }  // row i: the i-th eigenvector, where they were asked for
-  const Matrix<double>& turned() const { return turned_; }   // Qᵀ R
+  const Vector<double>& values() const { return values_; }    // eigenvalues of H; those that are rounding are 0
+  const Matrix<double>& vectors() const { return factor_; }   // row i: the i-th eigenvector, where they were asked for
+  const Matrix<double>& rotated() const { return rotated_; }  // Qᵀ R
   Vector<double> filter(double delta, double alpha) const { return (delta * values_.array() + alpha).inverse(); }
 
  private:
   bool tridiagonalise(double smallest_alpha);
-  void solve_turned(double alpha, Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>> x) const;
-  void turn_back(Matrix<double>& x) const;
+  void solve_rotated(double alpha, Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>> x) const;
+  void rotate_back(Matrix<double>& x, const Execution& execution) const;
 
   Matrix<double> factor_;  // eigenvectors, or in the lower triangle what stands for Q, H above it
   Vector<double> diagonal_, off_diagonal_, scales_;
   Vector<double> values_, delta_;
-  Matrix<double> turned_;
+  Matrix<double> rotated_;
   bool has_vectors_;
 };
 

@@ -1,9 +1,9 @@
 // solvers/squared_loss.hpp -- squared loss with a ridge, an intercept, weights and coupled outputs: primal and dual.
 #pragma once
 #include <carmina/features/expansion.hpp>
+#include <carmina/features/feature_rows.hpp>
 #include <carmina/kernels/decomposable.hpp>
 #include <carmina/solvers/low_rank.hpp>
-#include <carmina/solvers/moments.hpp>
 
 namespace carmina {
 
@@ -24,13 +24,11 @@ struct SquaredLossProblem {
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
                             SolveReport& report);
 
-// The same by conjugate gradients over the rows. Where memory and the number of rows allow, they are preconditioned by
-// the normal equations of sample_rows of them (0: a number by rule).
-template <ScalarMap M>
-LinearSolution solve_primal_cg(const M& map, RowSource<typename M::Scalar>& rows, Index rows_at_once,
-                               const Vector<double>& origin, const SquaredLossProblem& problem,
-                               const IterationOptions& options, const Execution& execution, SolveReport& report,
-                               Index sample_rows = 0);
+// The same by conjugate gradients over the rows, preconditioned by the normal equations of subset_rows of them (0: not
+// preconditioned).
+LinearSolution solve_primal_cg(const FeatureRows& rows, const Vector<double>& origin, const SquaredLossProblem& problem,
+                               Index subset_rows, const IterationOptions& options, const Execution& execution,
+                               SolveReport& report);
 
 // Rows of a dual problem: f = sum_i k(., x_i) A c_i. Weights must be positive.
 struct DualRows {
@@ -53,10 +51,9 @@ LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& ro
 // returned are E theta (features, p), to be used with the scalar map alone.
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
                               const Execution& execution, SolveReport& report);
-template <ScalarMap M>
-LinearSolution solve_expanded_cg(const M& map, const Expansion& expansion, RowSource<typename M::Scalar>& rows,
-                                 Index rows_at_once, const Vector<double>& origin, double alpha, bool fit_intercept,
-                                 const IterationOptions& options, const Execution& execution, SolveReport& report);
+LinearSolution solve_expanded_cg(const FeatureRows& rows, const Expansion& expansion, const Vector<double>& origin,
+                                 double alpha, bool fit_intercept, const IterationOptions& options,
+                                 const Execution& execution, SolveReport& report);
 
 // (K + alpha W^-1) c + 1 (x) b = y, the rows' coefficients summing to zero; K (n p, n p), row i p + a for output a of
 // row i, lower triangle, is overwritten. Coefficients are (n, p).

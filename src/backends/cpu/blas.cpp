@@ -9,19 +9,39 @@
 extern "C" {
 void dpotrf_(const char*, const int*, double*, const int*, int*);
 void spotrf_(const char*, const int*, float*, const int*, int*);
-void dpotri_(const char*, const int*, double*, const int*, int*);
-void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*,
+void dstedc_(const char*, const int*, double*, double*, double*, const int*, double*, const int*, int*, const int*,
              int*);
 void dsytrd_(const char*, const int*, double*, const int*, double*, double*, double*, double*, const int*, int*);
 void dormtr_(const char*, const char*, const char*, const int*, const int*, const double*, const int*, const double*,
              double*, const int*, double*, const int*, int*);
 void dsterf_(const int*, double*, double*, int*);
+
+// From the OpenMP runtime that OpenBLAS is built on: a setting of the calling thread, read by each BLAS call.
+void omp_set_num_threads(int);
+int omp_get_max_threads(void);
 }
 
 namespace carmina::backend {
 namespace {
 
 CBLAS_TRANSPOSE cblas(Transpose t) { return t == Transpose::yes ? CblasTrans : CblasNoTrans; }
+
+// BLAS runs in the calling thread: threads of its own would make sums depend on their number, and they spin while they
+// wait, which on a busy machine takes the processor from those that work.
+class Serial {
+ public:
+  Serial() : before_(omp_get_max_threads()) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~Serial() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  Serial(const Serial&) = delete;
+  Serial& operator=(const Serial&) = delete;
+
+ private:
+  int before_;
+};
 
 blasint to_int(Index i) {
   require(i <= 2147483647, "a matrix dimension of {} is beyond what BLAS can index", i);
@@ -33,6 +53,7 @@ blasint to_int(Index i) {
 template <>
 void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, float alpha, const float* A, Index lda, const float* B,
           Index ldb, float beta, float* C, Index ldc) {
+  const Serial serial;
   if (m == 0 || n == 0) return;
   cblas_sgemm(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
               to_int(ldb), beta, C, to_int(ldc));
@@ -40,6 +61,7 @@ void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, float alpha, co
 template <>
 void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
           const double* B, Index ldb, double beta, double* C, Index ldc) {
+  const Serial serial;
   if (m == 0 || n == 0) return;
   cblas_dgemm(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
               to_int(ldb), beta, C, to_int(ldc));
@@ -47,15 +69,18 @@ void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, double alpha, c
 
 template <>
 void gram(Index n, Index k, float alpha, const float* A, Index lda, float beta, float* C, Index ldc) {
+  const Serial serial;
   cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C, to_int(ldc));
 }
 template <>
 void gram(Index n, Index k, double alpha, const double* A, Index lda, double beta, double* C, Index ldc) {
+  const Serial serial;
   cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C, to_int(ldc));
 }
 
 // A row-major lower triangle is LAPACK's (column-major) upper triangle: A = UᵀU with U = Lᵀ.
 bool cholesky(Index n, double* A, Index lda) {
+  const Serial serial;
   const int order = to_int(n), stride = to_int(lda);
   int info = 0;
   dpotrf_("U", &order, A, &stride, &info);
@@ -63,6 +88,7 @@ bool cholesky(Index n, double* A, Index lda) {
 }
 
 void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
+  const Serial serial;
   for (const auto side : {CblasNoTrans, CblasTrans}) {
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
                 to_int(ldx));
@@ -70,6 +96,7 @@ void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Ind
 }
 
 bool cholesky(Index n, float* A, Index lda) {
+  const Serial serial;
   const int order = to_int(n), stride = to_int(lda);
   int info = 0;
   spotrf_("U", &order, A, &stride, &info);
@@ -77,6 +104,7 @@ bool cholesky(Index n, float* A, Index lda) {
 }
 
 void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index ldx) {
+  const Serial serial;
   for (const auto side : {CblasNoTrans, CblasTrans}) {
     cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
                 to_int(ldx));
@@ -84,37 +112,39 @@ void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index
 }
 
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
+  const Serial serial;
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
               X, to_int(ldx));
 }
 
 void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
+  const Serial serial;
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
               X, to_int(ldx));
 }
 
-void cholesky_inverse(Index n, double* L, Index lda) {
-  const int order = to_int(n), stride = to_int(lda);
-  int info = 0;
-  dpotri_("U", &order, L, &stride, &info);
-  require(info == 0, "the inverse of a {} x {} matrix: its factor has a zero on the diagonal", n, n);
+void right_solve_transposed(Index m, Index n, const double* L, Index lda, double* X, Index ldx) {
+  const Serial serial;
+  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, to_int(m), to_int(n), 1, L, to_int(lda),
+              X, to_int(ldx));
+}
+void right_solve_transposed(Index m, Index n, const float* L, Index lda, float* X, Index ldx) {
+  const Serial serial;
+  cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, to_int(m), to_int(n), 1, L, to_int(lda),
+              X, to_int(ldx));
 }
 
-// LAPACK's eigenvector columns are rows in row-major storage.
-void symmetric_eigen(Index n, double* A, Index lda, double* values) {
-  require(n <= 32000, "an eigendecomposition of order {} is beyond LAPACK's workspace (32000)", n);
-  const int order = to_int(n), stride = to_int(lda), query = -1;
-  int info = 0, iwork_size = 0;
-  double work_size = 0;
-  dsyevd_("V", "U", &order, A, &stride, values, &work_size, &query, &iwork_size, &query, &info);
-  std::vector<double> work(static_cast<std::size_t>(work_size));
-  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
-  const int work_count = static_cast<int>(work.size());
-  dsyevd_("V", "U", &order, A, &stride, values, work.data(), &work_count, iwork.data(), &iwork_size, &info);
-  require(info == 0, "the eigenvalues of a symmetric {} x {} matrix did not converge; does it hold NaN?", n, n);
+void subtract_own_product(Index n, Index k, const double* A, Index lda, double* C, Index ldc) {
+  const Serial serial;
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, to_int(n), to_int(k), -1, A, to_int(lda), 1, C, to_int(ldc));
+}
+void subtract_own_product(Index n, Index k, const float* A, Index lda, float* C, Index ldc) {
+  const Serial serial;
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, to_int(n), to_int(k), -1, A, to_int(lda), 1, C, to_int(ldc));
 }
 
 void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales) {
+  const Serial serial;
   const int order = to_int(n), stride = to_int(lda), query = -1;
   int info = 0;
   double work_size = 0;
@@ -125,8 +155,9 @@ void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off
 }
 
 // Row-major X is LAPACK's Xᵀ: QᵀX is Xᵀ Q, and Q X is XᵀQᵀ.
-void turn_by_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
-                        double* X, Index ldx) {
+void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
+                      double* X, Index ldx) {
+  const Serial serial;
   if (n == 0 || m == 0) return;
   const char* side = transpose == Transpose::yes ? "N" : "T";
   const int order = to_int(n), columns = to_int(m), stride = to_int(lda), x_stride = to_int(ldx), query = -1;
@@ -138,7 +169,36 @@ void turn_by_reflectors(Transpose transpose, Index n, Index m, const double* Q, 
   dormtr_("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
 }
 
+// Rows of X are LAPACK's columns: Q times each.
+void multiply_rows_by_reflectors(Index m, Index n, const double* Q, Index lda, const double* scales, double* X,
+                                 Index ldx) {
+  const Serial serial;
+  const int order = to_int(n), columns = to_int(m), stride = to_int(lda), x_stride = to_int(ldx), query = -1;
+  int info = 0;
+  double work_size = 0;
+  dormtr_("L", "U", "N", &order, &columns, Q, &stride, scales, X, &x_stride, &work_size, &query, &info);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  const int work_count = static_cast<int>(work.size());
+  dormtr_("L", "U", "N", &order, &columns, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
+}
+
+void tridiagonal_eigenvectors(Index n, double* diagonal, double* off_diagonal, double* vectors) {
+  require(n <= 46000, "an eigendecomposition of order {} is beyond LAPACK's workspace (46000)", n);
+  const Serial serial;
+  const int order = to_int(n), query = -1;
+  int info = 0, iwork_size = 0;
+  double work_size = 0;
+  dstedc_("I", &order, diagonal, off_diagonal, vectors, &order, &work_size, &query, &iwork_size, &query, &info);
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
+  const int work_count = static_cast<int>(work.size());
+  dstedc_("I", &order, diagonal, off_diagonal, vectors, &order, work.data(), &work_count, iwork.data(), &iwork_size,
+          &info);
+  require(info == 0, "the eigenvalues of a symmetric {} x {} matrix did not converge; does it hold NaN?", n, n);
+}
+
 void tridiagonal_eigenvalues(Index n, double* diagonal, double* off_diagonal) {
+  const Serial serial;
   const int order = to_int(n);
   int info = 0;
   dsterf_(&order, diagonal, off_diagonal, &info);

@@ -1,0 +1,175 @@
+// backends/cpu/tiled.cpp -- tasks over tiles; each calls serial BLAS or LAPACK.
+#include <carmina/backends/tiled.hpp>
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <type_traits>
+#include <vector>
+
+namespace carmina::backend {
+namespace {
+
+constexpr Index product_tile = 256;    // rows and columns of a task's result
+constexpr Index solve_columns = 64;    // right-hand sides of a task
+constexpr Index vector_columns = 256;  // eigenvectors of a task
+
+Index count_of(Index total, Index tile) { return (total + tile - 1) / tile; }
+
+// The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.
+Index factor_tile(Index n) { return n < 1536 ? 128 : 256; }
+
+// body(i, j) for all tiles j <= i of a triangle of t tiles, those below the diagonal, which take longer, first.
+template <class Body>
+void for_lower_tiles(Index t, const Execution& execution, const Body& body) {
+  parallel_for(t * (t + 1) / 2, execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    Index i = 1, j = task;
+    while (j >= i && i < t) j -= i++;
+    if (i == t) i = j;
+    body(i, j);
+  });
+}
+
+// f(first, count) for panels of columns.
+template <class F>
+void for_panels(Index columns, Index width, const Execution& execution, const F& f) {
+  parallel_for(count_of(columns, width), execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    f(task * width, std::min(width, columns - task * width));
+  });
+}
+
+}  // namespace
+
+template <Real T>
+void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, T alpha, const T* A, Index lda, const T* B, Index ldb,
+          T beta, T* C, Index ldc, const Execution& execution) {
+  const Index across = count_of(n, product_tile);
+  parallel_for(count_of(m, product_tile) * across, execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    const Index i = task / across * product_tile, j = task % across * product_tile;
+    gemm<T>(ta, tb, std::min(product_tile, m - i), std::min(product_tile, n - j), k, alpha,
+            A + (ta == Transpose::yes ? i : i * lda), lda, B + (tb == Transpose::yes ? j * ldb : j), ldb, beta,
+            C + i * ldc + j, ldc);
+  });
+}
+template void gemm(Transpose, Transpose, Index, Index, Index, float, const float*, Index, const float*, Index, float,
+                   float*, Index, const Execution&);
+template void gemm(Transpose, Transpose, Index, Index, Index, double, const double*, Index, const double*, Index,
+                   double, double*, Index, const Execution&);
+
+Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B,
+                       const Execution& execution) {
+  const bool flip = transpose == Transpose::yes;
+  const Index rows = flip ? A.cols() : A.rows(), inner = flip ? A.rows() : A.cols();
+  Matrix<double> C(rows, B.cols());
+  gemm<double>(transpose, Transpose::no, rows, B.cols(), inner, 1.0, A.data(), A.cols(), B.data(), B.cols(), 0.0,
+               C.data(), C.cols(), execution);
+  return C;
+}
+
+void add_gram(Index n, Index k, const double* A, Index lda, double* C, Index ldc, const Execution& execution) {
+  constexpr Index side = 192;
+  for_lower_tiles(count_of(n, side), execution, [&](Index i, Index j) {
+    const Index height = std::min(side, n - i * side), breadth = std::min(side, n - j * side);
+    const double *left = A + i * side, *right = A + j * side;
+    double* const out = C + i * side * ldc + j * side;
+    if (i == j) {
+      gram<double>(height, k, 1.0, left, lda, 1.0, out, ldc);
+    } else {
+      gemm<double>(Transpose::yes, Transpose::no, height, breadth, k, 1.0, left, lda, right, lda, 1.0, out, ldc);
+    }
+  });
+}
+
+// Right-looking: the tile on the diagonal is factored, those below it are multiplied by its inverse, and their products
+// leave all tiles to their right.
+template <Real T>
+bool cholesky(Index n, T* A, Index lda, const Execution& execution) {
+  const Index side = factor_tile(n), t = count_of(n, side);
+  const auto size = [&](Index i) { return std::min(side, n - i * side); };
+  const auto tile = [&](Index i, Index j) { return A + i * side * lda + j * side; };
+  for (Index k = 0; k < t; ++k) {
+    if (!cholesky(size(k), tile(k, k), lda)) return false;
+    const Index below = t - k - 1;
+    parallel_for(below, execution.thread_count(), [&](Index task, int worker) {
+      execution.poll(worker);
+      const Index i = k + 1 + task;
+      right_solve_transposed(size(i), size(k), tile(k, k), lda, tile(i, k), lda);
+    });
+    for_lower_tiles(below, execution, [&](Index a, Index b) {
+      const Index i = k + 1 + a, j = k + 1 + b;
+      if (i == j) {
+        subtract_own_product(size(i), size(k), tile(i, k), lda, tile(i, i), lda);
+      } else {
+        gemm<T>(Transpose::no, Transpose::yes, size(i), size(j), size(k), T(-1), tile(i, k), lda, tile(j, k), lda, T(1),
+                tile(i, j), lda);
+      }
+    });
+  }
+  return true;
+}
+template bool cholesky(Index, float*, Index, const Execution&);
+template bool cholesky(Index, double*, Index, const Execution&);
+
+template <Real T>
+void cholesky_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx, const Execution& execution) {
+  for_panels(m, solve_columns, execution,
+             [&](Index first, Index count) { cholesky_solve(n, count, L, lda, X + first, ldx); });
+}
+template void cholesky_solve(Index, Index, const float*, Index, float*, Index, const Execution&);
+template void cholesky_solve(Index, Index, const double*, Index, double*, Index, const Execution&);
+
+void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx, const Execution& execution) {
+  for_panels(m, solve_columns, execution,
+             [&](Index first, Index count) { lower_solve(n, count, L, lda, X + first, ldx); });
+}
+
+void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx,
+                            const Execution& execution) {
+  for_panels(m, solve_columns, execution,
+             [&](Index first, Index count) { lower_transposed_solve(n, count, L, lda, X + first, ldx); });
+}
+
+// (L Lᵀ)⁻¹ = MᵀM with M = L⁻¹, which is lower triangular: columns from `first` on need rows from `first` on.
+void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution) {
+  Matrix<double> M = Matrix<double>::Identity(n, n);
+  for_panels(n, solve_columns, execution, [&](Index first, Index count) {
+    lower_solve(n - first, count, L + first * lda + first, lda, M.data() + first * n + first, n);
+  });
+  constexpr Index side = 192;
+  for_lower_tiles(count_of(n, side), execution, [&](Index i, Index j) {
+    const Index height = std::min(side, n - i * side), breadth = std::min(side, n - j * side), first = i * side;
+    Matrix<double> tile(height, breadth);
+    gemm<double>(Transpose::yes, Transpose::no, height, breadth, n - first, 1.0, M.data() + first * n + first, n,
+                 M.data() + first * n + j * side, n, 0.0, tile.data(), breadth);
+    for (Index r = 0; r < height; ++r) {
+      const Index columns = i == j ? r + 1 : breadth;
+      std::copy_n(tile.row(r).data(), columns, L + (first + r) * lda + j * side);
+    }
+  });
+}
+
+void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution) {
+  if (n == 0) return;
+  std::vector<double> off_diagonal(static_cast<std::size_t>(n)), scales(static_cast<std::size_t>(n));
+  tridiagonalise(n, A, lda, values, off_diagonal.data(), scales.data());
+  execution.poll(0);
+  Matrix<double> vectors(n, n);  // row j: the j-th eigenvector
+  tridiagonal_eigenvectors(n, values, off_diagonal.data(), vectors.data());
+  for_panels(n, vector_columns, execution, [&](Index first, Index count) {
+    multiply_rows_by_reflectors(count, n, A, lda, scales.data(), vectors.row(first).data(), n);
+  });
+  for_panels(n, vector_columns, execution, [&](Index first, Index count) {
+    for (Index j = first; j < first + count; ++j) std::copy_n(vectors.row(j).data(), n, A + j * lda);
+  });
+}
+
+void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
+                      double* X, Index ldx, const Execution& execution) {
+  for_panels(m, vector_columns, execution,
+             [&](Index first, Index count) { apply_reflectors(transpose, n, count, Q, lda, scales, X + first, ldx); });
+}
+
+}  // namespace carmina::backend

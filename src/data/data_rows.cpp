@@ -1,0 +1,209 @@
+// data/data_rows.cpp -- passes over the rows.
+#include <carmina/data/data_rows.hpp>
+
+#include <algorithm>
+
+namespace carmina {
+namespace {
+
+constexpr Index shortest_stretch = 128, longest_stretch = 1024;
+constexpr Index stretch_cells = Index{1} << 17;  // of a block that must be held
+constexpr Index fewest_segments = 8, most_segments = 64, usual_segment = 16384;
+
+Index round_up(Index count, Index unit) { return (count + unit - 1) / unit * unit; }
+
+}  // namespace
+
+RowGrid RowGrid::of(Index rows, Index columns) {
+  const Index longest = std::clamp(stretch_cells / std::max<Index>(columns, 1) / shortest_stretch * shortest_stretch,
+                                   shortest_stretch, longest_stretch);
+  RowGrid grid;
+  grid.stretch = std::clamp(round_up((rows + 15) / 16, shortest_stretch), shortest_stretch, longest);
+  const Index segments = std::clamp(rows / usual_segment, fewest_segments, most_segments);
+  grid.segment = std::max(grid.stretch, round_up((rows + segments - 1) / segments, grid.stretch));
+  return grid;
+}
+
+template <Real T>
+DataRows<T>::DataRows(std::vector<RowSource<T>*> parts) : parts_(std::move(parts)) {
+  require(!parts_.empty(), "fit: there is no part of the rows");
+  for (const RowSource<T>* part : parts_) {
+    require(part->dim_in() == dim_in() && part->dim_out() == dim_out(),
+            "fit: a part of the rows has {} inputs and {} targets, the first has {} and {}", part->dim_in(),
+            part->dim_out(), dim_in(), dim_out());
+  }
+}
+
+template <Real T>
+std::optional<Index> DataRows<T>::known_rows() const {
+  if (counted_) return counted_;
+  Index total = 0;
+  for (const RowSource<T>* part : parts_) {
+    const auto rows = part->rows();
+    if (!rows) return std::nullopt;
+    total += *rows;
+  }
+  return total;
+}
+
+template <Real T>
+Index DataRows<T>::rows() const {
+  const auto known = known_rows();
+  require(known.has_value(), "fit: the number of rows is not known before they have been read once");
+  return *known;
+}
+
+template <Real T>
+double DataRows<T>::held_bytes(Index rows_at_once) const {
+  double most = 0;
+  for (const RowSource<T>* part : parts_) most = std::max(most, part->held_bytes(rows_at_once));
+  return most;
+}
+
+template <Real T>
+Index DataRows<T>::rows_at_once() const {
+  const auto known = known_rows();
+  const Index unit = known ? grid().stretch : shortest_stretch;
+  return std::max(unit, at_once_ / unit * unit);
+}
+
+template <Real T>
+void DataRows<T>::for_blocks(const char* phase, const Execution& execution, const Body& body) const {
+  const Index step = rows_at_once(), total = known_rows().value_or(0);
+  Index first = 0;
+  for (RowSource<T>* part : parts_) {
+    current_ = part;
+    Index of_part = 0;
+    part->rewind();
+    for (RowBlock<T> block = part->next(step); block.rows > 0; block = part->next(step)) {
+      block.first_row += first;
+      of_part += block.rows;
+      body(block);
+      execution.checkpoint({phase, first + of_part, total});
+    }
+    first += of_part;
+  }
+  require(!counted_ || *counted_ == first, "fit: the rows changed while they were read: {} before, {} now",
+          counted_.value_or(0), first);
+  counted_ = first;
+}
+
+template <Real T>
+void DataRows<T>::for_windows(Index rows, const char* phase, const Execution& execution, const Body& body) const {
+  const Index d = dim_in(), p = dim_out(), n = this->rows(), size = std::min(rows, n);
+  Matrix<T> X(size, d), Y(size, p);
+  Vector<T> weights = Vector<T>::Ones(size);
+  bool weighted = false;
+  Index held = 0, first = 0;
+  const auto pass_on = [&] {
+    body({X.data(), p > 0 ? Y.data() : nullptr, weighted ? weights.data() : nullptr, held, d, p, d, p, first});
+    first += held;
+    held = 0;
+  };
+  for_blocks(phase, execution, [&](const RowBlock<T>& block) {
+    for (Index at = 0; at < block.rows;) {
+      const Index count = std::min(size - held, block.rows - at);
+      X.middleRows(held, count) = block.inputs().middleRows(at, count);
+      if (p > 0) Y.middleRows(held, count) = block.targets().middleRows(at, count);
+      if (block.weights) {
+        weights.segment(held, count) = Eigen::Map<const Vector<T>>(block.weights + at, count);
+        weighted = true;
+      }
+      held += count;
+      at += count;
+      if (held == size) pass_on();
+    }
+  });
+  if (held > 0) pass_on();
+}
+
+template <Real T>
+HeldRows<T> DataRows<T>::gather(const std::function<bool(Index, double)>& keep, const Execution& execution,
+                                Index expected) const {
+  const Index d = dim_in(), p = dim_out();
+  HeldRows<T> held{Matrix<T>(expected, d), Matrix<T>(expected, p), {}, {}};
+  std::vector<T> weights;
+  bool weighted = false;
+  Index count = 0;
+  const auto resize = [&](Index rows) {
+    held.X.conservativeResize(rows, d);
+    held.Y.conservativeResize(rows, p);
+  };
+  for_blocks("reading", execution, [&](const RowBlock<T>& block) {
+    for (Index i = 0; i < block.rows; ++i) {
+      const T w = block.weights ? block.weights[i] : T(1);
+      if (!keep(block.first_row + i, static_cast<double>(w))) continue;
+      if (count == held.X.rows()) resize(std::max<Index>(1024, 2 * count));
+      held.X.row(count) = block.inputs().row(i);
+      if (p > 0) held.Y.row(count) = block.targets().row(i);
+      weights.push_back(w);
+      weighted = weighted || w != 1;
+      held.numbers.push_back(block.first_row + i);
+      ++count;
+    }
+  });
+  if (count != held.X.rows()) resize(count);
+  if (weighted) held.weights = Eigen::Map<const Vector<T>>(weights.data(), count);
+  return held;
+}
+
+template <Real T>
+HeldRows<T> DataRows<T>::gather(const std::vector<Index>& among_weighted, const Execution& execution) const {
+  Index number = 0;
+  std::size_t at = 0;
+  HeldRows<T> held = gather(
+      [&](Index, double weight) {
+        if (weight == 0) return false;
+        const bool wanted = at < among_weighted.size() && among_weighted[at] == number;
+        at += wanted ? 1 : 0;
+        ++number;
+        return wanted;
+      },
+      execution, static_cast<Index>(among_weighted.size()));
+  require(at == among_weighted.size(), "fit: the rows changed while they were read");
+  return held;
+}
+
+template <Real T>
+void RowRange<T>::rewind() {
+  rows_.rewind();
+  for (Index skipped = 0; skipped < first_;) {
+    const Index count = rows_.next(std::min<Index>(first_ - skipped, Index{1} << 16)).rows;
+    require(count > 0, "fit: a part begins at row {}, there are {}", first_ + 1, skipped);
+    skipped += count;
+  }
+  at_ = 0;
+}
+
+template <Real T>
+RowBlock<T> RowRange<T>::next(Index max_rows) {
+  if (at_ == count_) return {};
+  RowBlock<T> block = rows_.next(std::min(max_rows, count_ - at_));
+  block.first_row = at_;
+  at_ += block.rows;
+  return block;
+}
+
+template <Real T>
+std::vector<RowRange<T>> divide_rows(RowSource<T>& rows, Index parts) {
+  require(parts >= 1 && rows.rows().has_value(), "rows are divided into at least 1 part once their number is known");
+  const Index n = *rows.rows(), segment = RowGrid::of(n, rows.dim_in() + rows.dim_out()).segment;
+  const Index segments = (n + segment - 1) / segment;
+  std::vector<RowRange<T>> ranges;
+  for (Index k = 0; k < parts; ++k) {
+    const Index first = std::min(n, k * segments / parts * segment),
+                last = std::min(n, (k + 1) * segments / parts * segment);
+    ranges.emplace_back(rows, first, last - first);
+  }
+  return ranges;
+}
+
+#define CARMINA_INSTANTIATE(T) \
+  template class DataRows<T>;  \
+  template class RowRange<T>;  \
+  template std::vector<RowRange<T>> divide_rows(RowSource<T>&, Index);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina

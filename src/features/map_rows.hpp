@@ -1,0 +1,94 @@
+// features/map_rows.hpp -- the door for a map and the rows it is applied to: features streamed, or stored.
+#pragma once
+#include "moments_builder.hpp"
+#include "segmented_sum.hpp"
+#include "tile_products.hpp"
+
+#include <carmina/features/feature_rows.hpp>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+namespace carmina {
+
+template <ScalarMap M>
+class MapRows : public FeatureRows {
+ public:
+  using T = typename M::Scalar;
+
+  MapRows(const M& map, const DataRows<T>& rows, const Matrix<T>* stored, const Execution& execution)
+      : FeatureRows(rows.rows(), map.n_features(), rows.dim_out(), std::numeric_limits<T>::epsilon() / 2.0),
+        map_(map),
+        data_(rows),
+        grid_(rows.grid()),
+        stored_(stored),
+        execution_(execution) {}
+
+  // Features made once and kept here.
+  void store() {
+    own_.resize(rows(), features());
+    data_.for_blocks("features", execution_, [&](const RowBlock<T>& block) {
+      evaluate(map_, block.inputs(), View<T>(own_.middleRows(block.first_row, block.rows)), execution_);
+    });
+    stored_ = &own_;
+  }
+
+  void moments(Moments& into) const override;
+  RowSums sums(const Vector<double>& origin) const override;
+  void adjoint(const Matrix<double>& R, Matrix<double>& out) const override;
+  void normal(const Matrix<double>& P, Matrix<double>& out) const override;
+  void gram(const Vector<double>& u, Matrix<double>& out) const override;
+  Vector<double> squares(const Matrix<double>& C, const Vector<double>& b) const override;
+  Vector<double> sum_rotated(const Vector<double>& mean, const Matrix<double>& rotation, Index count,
+                             const AddRotated& add) const override;
+  ResidualSums residuals(const Matrix<double>& Theta, const Matrix<double>* S,
+                         const Vector<double>& noise) const override;
+  SubsetGram subset_gram(Index wanted, backend::Reduced precision) const override;
+  void forward(const Matrix<double>& C, Matrix<double>& F) const override;
+  Matrix<double> targets() const override;
+  Vector<double> weights() const override;
+  void windows(const Window& body) const override;
+
+ private:
+  // Some features of consecutive rows: phi, row stride ld.
+  struct Tile {
+    const T* phi;
+    Index ld;
+  };
+  // All features of rows [first, first + count) of a block, in scratch (count, features) unless they are stored.
+  Tile tile(const RowBlock<T>& block, Index first, Index count, T* scratch) const {
+    if (stored_) return {stored_->row(block.first_row + first).data(), features()};
+    evaluate_few(map_, block.X + first * block.x_stride, block.x_stride, count, scratch, features());
+    return {scratch, features()};
+  }
+  // Scratch for that.
+  T* scratch_for(Index count, Index more = 0) const {
+    thread_local std::vector<T> scratch;
+    const auto size = static_cast<std::size_t>((stored_ ? 0 : count * features()) + more + 1);
+    if (scratch.size() < size) scratch.resize(size);
+    return scratch.data();
+  }
+  // Rows whose features stay in cache.
+  Index cached_rows() const {
+    return std::clamp<Index>(tile_bytes / (features() * static_cast<Index>(sizeof(T))), 16, tile_rows);
+  }
+
+  // Sums (q, features) in T of a stretch: residual(tile, block, first, rows, out) writes R (rows, q) for each tile.
+  using Residual = std::function<void(const Tile& tile, const RowBlock<T>& block, Index first, Index rows, T* out)>;
+  void accumulate(const RowBlock<T>& block, Index q, const Residual& residual, SegmentedSum& sum) const;
+  Matrix<double> accumulated(const char* phase, Index q, const Residual& residual) const;
+
+  void pack(const RowBlock<T>& block, const Index* chosen, Index count, const Vector<double>& u, double* out) const;
+  void multiply(const RowBlock<T>& block, const Matrix<T>& transposed,
+                const std::function<void(Index, Index, const T*)>& each) const;
+
+  const M& map_;
+  const DataRows<T>& data_;
+  RowGrid grid_;
+  const Matrix<T>* stored_;
+  Matrix<T> own_;
+  const Execution execution_;
+};
+
+}  // namespace carmina

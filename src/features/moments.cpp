@@ -1,0 +1,169 @@
+// features/moments.cpp -- sums over rows of products of features.
+#include "moments_builder.hpp"
+
+#include <carmina/backends/blas.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace carmina {
+namespace {
+
+constexpr Index column_tile = 544;  // of the Gram matrix, one tile a task: 2048 features and their targets make four
+constexpr Index rows_together = 128;
+constexpr Index longest_chunk = 4096;  // makes the pass in double over a tile cheap beside its product
+constexpr double largest_chunk_bytes = 512e6;
+
+// Column ranges of about equal width, at most column_tile.
+struct Tiling {
+  Index width, tiles;
+  explicit Tiling(Index total) : width(total), tiles((total + column_tile - 1) / column_tile) {}
+  Index begin(Index i) const { return i * width / tiles; }
+  Index size(Index i) const { return begin(i + 1) - begin(i); }
+};
+
+}  // namespace
+
+Moments::Moments(Index n_features, Vector<double> target_origin)
+    : features(n_features), outputs(target_origin.size()), origin(std::move(target_origin)) {
+  sums.setZero(features + outputs + 1, features + outputs + 1);
+}
+
+Matrix<double> gram_of(const Moments& moments, bool centred) {
+  Matrix<double> H = moments.sums.topLeftCorner(moments.features, moments.features);
+  if (centred) {
+    const Vector<double> g = moments.feature_sums().transpose();
+    H.noalias() -= g / moments.total_weight() * g.transpose();
+  }
+  return H;
+}
+
+RowSums row_sums_of(const Moments& moments, bool centred) {
+  RowSums sums{moments.cross().transpose(), moments.feature_sums().transpose(), moments.target_sums().transpose(),
+               moments.total_weight(), moments.rows};
+  if (centred) sums.centre();
+  return sums;
+}
+
+template <Real T>
+Index MomentsBuilder<T>::chunk_rows(Index width, const RowGrid& grid) {
+  const auto rows = static_cast<Index>(largest_chunk_bytes / (static_cast<double>(width) * sizeof(T)));
+  return std::min(grid.segment, std::clamp(rows / rows_together * rows_together, rows_together, longest_chunk));
+}
+
+template <Real T>
+Index MomentsBuilder<T>::matrices(Index width, Index rows, const RowGrid& grid) {
+  return rows > grid.segment && grid.segment > chunk_rows(width, grid) ? 2 : 1;
+}
+
+template <Real T>
+MomentsBuilder<T>::MomentsBuilder(Moments& moments, Index rows, const RowGrid& grid, const Execution& execution)
+    : moments_(moments),
+      execution_(execution),
+      grid_(grid),
+      width_(moments.sums.cols()),
+      chunk_(chunk_rows(width_, grid)),
+      whole_(rows <= grid.segment) {
+  design_.resize(std::min(chunk_, std::max<Index>(rows, 1)), width_);
+  if (matrices(width_, rows, grid) > 1) segment_.setZero(width_, width_);
+  tile_.resize(static_cast<std::size_t>(execution.thread_count()));
+}
+
+template <Real T>
+void MomentsBuilder<T>::add(const RowBlock<T>& block, const Fill& fill) {
+  for (Index at = 0; at < block.rows;) {
+    const Index row = block.first_row + at, to_close = grid_.segment - row % grid_.segment;
+    const Index count = std::min({chunk_ - held_, block.rows - at, to_close});
+    fill_rows(block, at, count, fill);
+    at += count;
+    if (held_ == chunk_ || count == to_close) add_products();
+    if (count == to_close) close_segment();
+  }
+  moments_.rows += block.rows;
+}
+
+template <Real T>
+void MomentsBuilder<T>::finish() {
+  if (held_ > 0) add_products();
+  close_segment();
+}
+
+template <Real T>
+void MomentsBuilder<T>::fill_rows(const RowBlock<T>& block, Index first, Index count, const Fill& fill) {
+  const Index m = moments_.features, p = moments_.outputs;
+  parallel_for((count + rows_together - 1) / rows_together, execution_.thread_count(), [&](Index task, int worker) {
+    execution_.poll(worker);
+    const Index at = task * rows_together, some = std::min(rows_together, count - at);
+    T* const out = design_.row(held_ + at).data();
+    fill(first + at, some, out, width_, worker);
+    for (Index i = 0; i < some; ++i) {
+      T* row = out + i * width_;
+      const T* y = block.Y + (first + at + i) * block.y_stride;
+      for (Index j = 0; j < p; ++j) row[m + j] = static_cast<T>(static_cast<double>(y[j]) - moments_.origin[j]);
+      row[m + p] = 1;
+      if (block.weights) {
+        const T root = std::sqrt(block.weights[first + at + i]);
+        for (Index j = 0; j < width_; ++j) row[j] *= root;
+      }
+    }
+  });
+  held_ += count;
+}
+
+// In double a sum that holds one segment alone goes on in BLAS; where chunks join a total, their own sum comes first.
+template <Real T>
+void MomentsBuilder<T>::add_products() {
+  const Tiling tiling(width_);
+  const Index t = tiling.tiles, rows = held_;
+  Matrix<double>& sums = segment_.size() > 0 ? segment_ : moments_.sums;
+  const bool go_on = std::is_same_v<T, double> && (whole_ || segment_.size() > 0);
+  // Tiles below the diagonal first, the cheaper ones on it last: threads end together.
+  parallel_for(t * (t + 1) / 2, execution_.thread_count(), [&](Index task, int worker) {
+    execution_.poll(worker);
+    Index i = 1, j = task;
+    while (j >= i && i < t) j -= i++;
+    const bool diagonal = i == t;
+    if (diagonal) i = j;
+    const Index height = tiling.size(i), breadth = tiling.size(j);
+    const T *left = design_.data() + tiling.begin(i), *right = design_.data() + tiling.begin(j);
+    const auto product = [&](T beta, T* out, Index stride) {
+      if (diagonal) {
+        backend::gram<T>(height, rows, T(1), left, width_, beta, out, stride);
+      } else {
+        backend::gemm<T>(backend::Transpose::yes, backend::Transpose::no, height, breadth, rows, T(1), left, width_,
+                         right, width_, beta, out, stride);
+      }
+    };
+    auto target = sums.block(tiling.begin(i), tiling.begin(j), height, breadth);
+    if constexpr (std::is_same_v<T, double>) {
+      if (go_on) return product(1, target.data(), width_);
+    }
+    auto& tile = tile_[static_cast<std::size_t>(worker)];
+    tile.resize(height, breadth);
+    product(0, tile.data(), breadth);
+    if (diagonal) {
+      target.template triangularView<Eigen::Lower>() += tile.template cast<double>();
+    } else {
+      target += tile.template cast<double>();
+    }
+  });
+  held_ = 0;
+}
+
+template <Real T>
+void MomentsBuilder<T>::close_segment() {
+  if (segment_.size() == 0) return;
+  constexpr Index strip = 64;
+  parallel_for((width_ + strip - 1) / strip, execution_.thread_count(), [&](Index task, int) {
+    for (Index i = task * strip; i < std::min(width_, (task + 1) * strip); ++i) {
+      moments_.sums.row(i).head(i + 1) += segment_.row(i).head(i + 1);
+      segment_.row(i).head(i + 1).setZero();
+    }
+  });
+}
+
+template class MomentsBuilder<float>;
+template class MomentsBuilder<double>;
+
+}  // namespace carmina

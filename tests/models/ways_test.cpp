@@ -1,0 +1,175 @@
+// tests/models/ways_test.cpp -- what holds for every way in the table: the same machine, to the bit, for any number of
+// parts and threads; an error in any block of rows ends the fit in that error.
+#include "../../src/models/ways.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/random_matrix.hpp"
+#include "support/row_sources.hpp"
+
+namespace carmina {
+namespace {
+
+using testing::FaultyRows;
+using ::testing::HasSubstr;
+using testing::Parts;
+using testing::random_matrix;
+
+constexpr Index n = 900, d = 3, p = 3;
+
+struct Setting {
+  std::string name;
+  FitOptions options;
+};
+
+// One fit for each approximation, solver, loss and kind of kernel that some way takes.
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  const std::vector<Loss> losses = {
+      Squared{},  Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball({0.2, 0.5, 0.8}),
+      Absolute{}, Hinge{}};
+  for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
+    for (const bool separable : {true, false}) {
+      for (const Loss& loss : losses) {
+        for (const std::string& solver : solver_names()) {
+          FitOptions options;
+          options.approximation = approximation;
+          options.loss = loss;
+          options.solver = solver;
+          options.n_components = 20;
+          options.alpha = 0.5;
+          options.max_iter = 4;
+          options.tol = 1e-3;
+          if (separable) {
+            options.length_scale = 1.5;
+          } else {
+            options.kernel = CurlFree(Gaussian(1.5)) + 0.5 * DivergenceFree(Gaussian(1.0));
+          }
+          FitTask task(options, d, p, n, sizeof(double));
+          const auto known = solvers_for(task);
+          if (std::find(known.begin(), known.end(), task.solver) == known.end()) continue;
+          if (task.exact() && !separable && !task.squared) continue;  // slow: order n p; see the blocks of a sketch
+          all.push_back({approximation + (separable ? " " : " curl-free ") + loss_name(loss) + " " + solver, options});
+        }
+      }
+    }
+  }
+  FitOptions wide;  // fewer rows than features
+  wide.n_components = 1000;
+  wide.length_scale = 1.5;
+  wide.max_iter = 4;
+  all.push_back({"fourier dual", wide});
+  wide.loss = Huber(0.5);
+  all.push_back({"fourier dual huber", wide});
+  FitOptions sparse;
+  sparse.approximation = "sparse_rademacher";
+  sparse.n_components = 15;
+  sparse.length_scale = 1.5;
+  all.push_back({"sparse sketch", sparse});
+  return all;
+}
+
+template <Real T>
+struct Data {
+  Matrix<T> X = random_matrix<T>(n, d, 1), Y;
+  Vector<T> w = random_matrix<T>(n, 1, 2).cwiseAbs();
+  explicit Data(const Loss& loss) {
+    Y = X.array().sin() + T(0.3) * random_matrix<T>(n, p, 3).array();
+    if (std::holds_alternative<Hinge>(loss)) Y = (Y.array() > 0).select(Matrix<T>::Ones(n, p), T(-1));
+    for (Index i = 0; i < n; i += 97) w[i] = 0;
+  }
+};
+
+template <Real T>
+void expect_equal(const KernelMachine<T>& a, const KernelMachine<T>& b, const std::string& what) {
+  EXPECT_EQ(a.coefficients(), b.coefficients()) << what;
+  EXPECT_EQ(a.intercept(), b.intercept()) << what;
+  EXPECT_EQ(a.record().report.iterations, b.record().report.iterations) << what;
+  EXPECT_EQ(a.record().report.residual, b.record().report.residual) << what;
+}
+
+template <class T>
+class WaysOf : public ::testing::Test {};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(WaysOf, Precisions);
+
+TYPED_TEST(WaysOf, PartsAndThreadsChangeNoBit) {
+  using T = TypeParam;
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(setting.name);
+    const Data<T> data(setting.options.loss);
+    const auto whole = KernelMachine<T>::fit(data.X, data.Y, setting.options, data.w.data());
+    for (const Index k : {1, 2, 3, 7}) {
+      const Parts<T> parts(data.X, data.Y, data.w.data(), k);
+      expect_equal(whole, KernelMachine<T>::fit(parts.sources, setting.options), std::to_string(k) + " parts");
+    }
+    FitOptions options = setting.options;
+    for (const int threads : {1, 3}) {
+      options.execution.threads = threads;
+      expect_equal(whole, KernelMachine<T>::fit(data.X, data.Y, options, data.w.data()),
+                   std::to_string(threads) + " threads");
+    }
+  }
+}
+
+// Every way of the table is met by the settings above, so that none can be forgotten.
+TEST(Ways, AreAllTested) {
+  std::set<std::string> met, all;
+  for (const Setting& setting : settings()) {
+    FitTask task(setting.options, d, p, n, sizeof(double));
+    for (const auto& way : ways<double>()) {
+      if (way.applies(task) && way.asked_for(task)) met.insert(std::string(way.name) + " " + solver_name(way.solver));
+    }
+  }
+  for (const auto& way : ways<double>()) all.insert(std::string(way.name) + " " + solver_name(way.solver));
+  EXPECT_EQ(met, all);
+}
+
+// The n-th block, for every n: the error comes out as it was thrown, and the rows serve a fit afterwards.
+TEST(Ways, AnErrorInAnyBlockEndsTheFit) {
+  for (const Setting& setting : settings()) {
+    if (setting.options.loss.index() > 1) continue;  // losses share their ways
+    SCOPED_TRACE(setting.name);
+    const Data<double> data(setting.options.loss);
+    FitOptions options = setting.options;
+    options.execution.memory_budget = 40'000'000;
+    Index fails_at = 1, faults = 0;
+    for (bool done = false; !done && fails_at < 400; fails_at += fails_at < 30 ? 1 : 17) {
+      const Parts<double> parts(data.X, data.Y, data.w.data(), 2);
+      FaultyRows<double> faulty(*parts.sources[1], fails_at);
+      try {
+        (void)KernelMachine<double>::fit(std::vector<RowSource<double>*>{parts.sources[0], &faulty}, options);
+        done = true;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("line 17: the disk is gone"));
+        ++faults;
+      }
+    }
+    EXPECT_GE(faults, 2);
+  }
+}
+
+// A path of alphas and a choice among them, too.
+TEST(Ways, PathsOfPartsChangeNoBit) {
+  for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
+    FitOptions options;
+    options.approximation = approximation;
+    options.n_components = 20;
+    options.length_scale = 1.5;
+    options.alpha_by = AlphaScore::leave_one_out;
+    const Data<double> data(options.loss);
+    const auto whole = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+    for (const Index k : {2, 7}) {
+      const Parts<double> parts(data.X, data.Y, data.w.data(), k);
+      const auto divided = KernelMachine<double>::fit(parts.sources, options);
+      EXPECT_EQ(divided.record().alpha, whole.record().alpha);
+      expect_equal(whole, divided, approximation);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace carmina
