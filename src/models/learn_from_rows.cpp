@@ -11,11 +11,6 @@
 #include <vector>
 
 namespace carmina {
-namespace {
-
-constexpr std::uint32_t thinning_stream = 43;
-
-}  // namespace
 
 template <Real T>
 LearntKernel learn_from_rows(RowSource<T>& rows, const FitOptions& options, SolveReport& report) {
@@ -27,7 +22,7 @@ LearntKernel learn_from_rows(RowSource<T>& rows, const FitOptions& options, Solv
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);
   const double share = static_cast<double>(options.evidence_rows) / static_cast<double>(summary.rows);
-  const Random random(options.seed, thinning_stream);
+  const Random random(options.seed, Stream::evidence_rows);
 
   std::vector<T> X, Y, weights;
   bool weighted = false;
