@@ -20,10 +20,7 @@ AnyLossProblem FitPath<T>::loss_problem() {
     for (Index i = 0; i < block.rows; ++i) {
       for (Index j = 0; j < p; ++j) {
         const auto y = static_cast<double>(block.Y[i * block.y_stride + j]);
-        if (const char* expected = refuses(options_.loss, y)) {
-          fail("fit: {}: with loss '{}' a target must be {}, found {}", rows_.place(i), loss_name(options_.loss),
-               expected, y);
-        }
+        check_target(options_.loss, y, [&] { return "fit: " + rows_.place(i); });
         targets.push_back(y);
       }
       weights.push_back(block.weights ? static_cast<double>(block.weights[i]) : 1.0);
@@ -45,10 +42,7 @@ template <Real T>
 void FitPath<T>::check_targets(const Matrix<double>& Y) const {
   for (Index i = 0; i < Y.rows(); ++i) {
     for (Index j = 0; j < Y.cols(); ++j) {
-      if (const char* expected = refuses(options_.loss, Y(i, j))) {
-        fail("fit: row {}: with loss '{}' a target must be {}, found {}", i + 1, loss_name(options_.loss), expected,
-             Y(i, j));
-      }
+      check_target(options_.loss, Y(i, j), [&] { return fmt::format("fit: row {}", i + 1); });
     }
   }
 }
