@@ -37,7 +37,7 @@ class Pair {
     check_outputs(loss, A_.cols());
     for (Index i = 0; i < Y_.rows(); ++i) {
       for (Index j = 0; j < Y_.cols(); ++j) {
-        if (const char* expected = refuses(loss, Y_(i, j))) {
+        if (const char* expected = expected_target(loss, Y_(i, j))) {
           fail("{}: Y must be {}, found {} in row {}", loss_name(loss), expected, Y_(i, j), i);
         }
       }

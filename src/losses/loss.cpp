@@ -71,8 +71,8 @@ void check_outputs(const Loss& loss, Index p) {
   std::visit([&](const auto& l) { l.check(p); }, loss);
 }
 
-const char* refuses(const Loss& loss, double y) {
-  return std::visit([&](const auto& l) { return l.refuses(y); }, loss);
+const char* expected_target(const Loss& loss, double y) {
+  return std::visit([&](const auto& l) { return l.expected_target(y); }, loss);
 }
 
 }  // namespace carmina

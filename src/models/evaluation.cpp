@@ -8,27 +8,51 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace carmina {
 
 namespace {
 
-// Sums over rows of l(f, y), for each output on its own and for whole rows.
+// Sums over rows of w l(f, y), for each output on its own and for whole rows.
 template <class L>
-void add_losses(const L& loss, const Matrix<double>& F, const Matrix<double>& Y, Vector<double>& single,
-                double& whole) {
+void add_losses(const L& loss, const Matrix<double>& F, const Matrix<double>& Y, const Vector<double>& w,
+                Vector<double>& single, double& whole) {
   const Index p = Y.cols();
   for (Index i = 0; i < Y.rows(); ++i) {
     const double *f = F.row(i).data(), *y = Y.row(i).data();
-    whole += row_value(loss, f, y, p);
+    whole += w[i] * row_value(loss, f, y, p);
     for (Index j = 0; j < p; ++j) {
       if constexpr (RadialLoss<L>) {
-        single[j] += loss.value(std::abs(f[j] - y[j]));
+        single[j] += w[i] * loss.value(std::abs(f[j] - y[j]));
       } else {
-        single[j] += loss.value(f[j], y[j], j);
+        single[j] += w[i] * loss.value(f[j], y[j], j);
       }
     }
   }
+}
+
+// The rows of a block that have a weight: those of weight zero are not there, whatever they hold.
+template <Real T>
+struct WeightedRows {
+  Matrix<T> X;
+  Matrix<double> Y;
+  Vector<double> weights;
+};
+
+template <Real T>
+WeightedRows<T> weighted_rows(const RowSource<T>& rows, const RowBlock<T>& block) {
+  std::vector<Index> kept;
+  for (Index i = 0; i < block.rows; ++i) {
+    const T w = block.weights[i];
+    if (!(w >= 0 && std::isfinite(w))) {
+      fail("evaluate: {}: a weight must be finite and not negative, found {}", rows.place(i), w);
+    }
+    if (w > 0) kept.push_back(i);
+  }
+  const Eigen::Map<const Vector<T>> weights(block.weights, block.rows);
+  return {block.inputs()(kept, Eigen::all), block.targets()(kept, Eigen::all).template cast<double>(),
+          weights(kept).template cast<double>()};
 }
 
 }  // namespace
@@ -59,20 +83,29 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
   Vector<double> error = Vector<double>::Zero(p), square = error, sum = error, loss = error;
   double whole_loss = 0;
   Evaluation result;
+  const auto add = [&](const Matrix<T>& f, const Matrix<double>& Y, const Vector<double>& w) {
+    const Matrix<double> predicted = f.template cast<double>();
+    const Matrix<double> centred = Y.rowwise() - record.target_mean.transpose();
+    error += (predicted - Y).cwiseAbs2().transpose() * w;
+    square += centred.cwiseAbs2().transpose() * w;
+    sum += centred.transpose() * w;
+    std::visit([&](const auto& l) { add_losses(l, predicted, Y, w, loss, whole_loss); }, record.loss);
+    result.rows += Y.rows();
+    result.weight += w.sum();
+  };
   DataRows<T> data(rows);
   data.read_at_once(at_once);
   data.for_blocks("evaluating", execution, [&](const RowBlock<T>& block) {
-    const Matrix<double> predicted = machine.predict(block.inputs(), execution).template cast<double>();
-    const Matrix<double> Y = block.targets().template cast<double>();
-    const Matrix<double> centred = Y.rowwise() - record.target_mean.transpose();
-    error += (predicted - Y).colwise().squaredNorm().transpose();
-    square += centred.colwise().squaredNorm().transpose();
-    sum += centred.colwise().sum().transpose();
-    std::visit([&](const auto& l) { add_losses(l, predicted, Y, loss, whole_loss); }, record.loss);
-    result.rows += block.rows;
+    if (block.weights) {
+      const WeightedRows<T> kept = weighted_rows(rows, block);
+      if (kept.X.rows() > 0) add(machine.predict(kept.X, execution), kept.Y, kept.weights);
+    } else {
+      add(machine.predict(block.inputs(), execution), block.targets().template cast<double>(),
+          Vector<double>::Ones(block.rows));
+    }
   });
-  require(result.rows > 0, "evaluate: there are no rows");
-  const auto n = static_cast<double>(result.rows);
+  require(result.rows > 0, "evaluate: there are no rows with a positive weight");
+  const double n = result.weight;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   result.average.target = "average";
   result.average.loss = whole_loss / n;

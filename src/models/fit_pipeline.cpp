@@ -32,7 +32,7 @@ void FitPipeline<T>::prepare() {
   {
     PhaseTimer timer(report, "summary");
     summary = summarize(rows, options.fill_missing, options.coupling == OutputCoupling::covariance, execution,
-                        !options.kernel && !options.length_scale);
+                        !options.kernel && !options.length_scale, &options.loss);
     transform = input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);
     summary.sample.resize(0, 0);

@@ -8,11 +8,6 @@
 #include <carmina/random/philox.hpp>
 
 namespace carmina {
-namespace {
-
-constexpr std::uint32_t thinning_stream = 43;
-
-}  // namespace
 
 template <Real T>
 LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, SolveReport& report) {
@@ -25,7 +20,7 @@ LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, Solve
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);
   const double share = static_cast<double>(options.evidence_rows) / static_cast<double>(summary.rows);
-  const Random random(options.seed, thinning_stream);
+  const Random random(options.seed, Stream::evidence_rows);
   HeldRows<T> some = rows.gather(
       [&](Index number, double weight) {
         return weight > 0 && (share >= 1 || random.uniform(static_cast<std::uint64_t>(number)) < share);

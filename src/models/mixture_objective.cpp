@@ -12,7 +12,7 @@
 namespace carmina {
 namespace {
 
-constexpr std::uint32_t cost_stream = 42, posterior_draw = 0x8000;
+constexpr Index posterior_draw = Index{1} << 31;  // the number of its first; those of the search come before
 constexpr Index cost_pairs = 2000;
 // Float phases have seven digits; beyond this less than four of them are left for their sines, and features are made in
 // double.
@@ -120,7 +120,8 @@ class FourierObjective final : public MixtureObjective {
       case Allocation::softmax:
         return softmax_allocation(mixture.weights, m, temperature);
       case Allocation::optimal:
-        return optimal_allocation(allocation_costs(mixture, X_, cost_pairs, Random(options_.seed, cost_stream)), m);
+        return optimal_allocation(allocation_costs(mixture, X_, cost_pairs, Random(options_.seed, Stream::allocation)),
+                                  m);
     }
     fail("unknown allocation");
   }

@@ -19,7 +19,6 @@
 namespace carmina {
 namespace {
 
-constexpr std::uint32_t draw_stream = 40, start_stream = 41;
 constexpr Index most_merged = 100000;  // rows that are put in order without need
 constexpr Index plateau_window = 20, plateau_patience = 5;
 
@@ -109,14 +108,16 @@ class MixtureLearner {
 
  private:
   SpectralParameters start_parameters(Index start) const {
-    const Random random = Random(options_.seed, start_stream).child(static_cast<std::uint32_t>(start));
+    const auto stream = [&](Stream purpose) {
+      return Random(options_.seed, purpose).child(static_cast<std::uint32_t>(start));
+    };
     const Index p = targets_.Y.cols();
     SpectralParameters at;
     if (options_.start) {
       at.mixture = *options_.start;
       at.mixture.weights /= targets_.scale.squaredNorm() / static_cast<double>(p);
     } else {
-      at.mixture = empirical_start(X_, targets_.Y, options_.n_mixtures, start, random);
+      at.mixture = empirical_start(X_, targets_.Y, options_.n_mixtures, start, stream(Stream::mixture_starts));
     }
     at.mixture.family = options_.family;
     at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);
@@ -137,10 +138,11 @@ class MixtureLearner {
                     .replicate(at.mixture.size(), 1);
     } else {
       const Index rank = options_.rank > 0 ? options_.rank : std::min<Index>(p, 2);
-      at.real = start_factors(targets_.Y, at.mixture.size(), rank, random.child(7));
+      at.real = start_factors(targets_.Y, at.mixture.size(), rank, stream(Stream::mixture_factors));
       if (options_.phases) {
+        const Random phases = stream(Stream::mixture_phases);
         at.imaginary = Matrix<double>::NullaryExpr(at.real.rows(), at.real.cols(), [&](Index q, Index k) {
-          return 0.05 * random.child(8).normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
+          return 0.05 * phases.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
         });
       }
     }
@@ -164,7 +166,8 @@ class MixtureLearner {
     const std::string method = solver();
     const auto kind = method == "natural_gradient" ? Parameterization::natural : options_.parameterization;
     const SpectralCoordinates coordinates(first, kind, learn_factors);
-    objective_->begin(first.mixture, Random(options_.seed, draw_stream).child(static_cast<std::uint32_t>(start)));
+    objective_->begin(first.mixture,
+                      Random(options_.seed, Stream::mixture_draws).child(static_cast<std::uint32_t>(start)));
     Vector<double> at = coordinates.encode(first);
     SolveReport& report = machine.report_;
     report.solver = method;

@@ -19,17 +19,25 @@ namespace {
 constexpr std::size_t sample_size = 2000;  // rows for the median: two million pairs
 
 // Keeps the rows with the smallest random keys: a uniform sample, in one pass, of rows whose number is not known. A row
-// of integer weight w enters w times, as if it were repeated, so that weights and repetitions give the same sample.
+// of integer weight w stands for w copies, each with a key of its own, so that weights and repetitions give samples of
+// the same distribution, and the same sample while all copies have room. Keys are exponential, a function of the row's
+// number in the whole source: the sample does not depend on how rows are divided into blocks, and samples of parts
+// could be united by keeping the smallest keys of both.
+//
+// The keys of a row's copies are made in ascending order without the others [Renyi1953]: the j-th smallest of w
+// exponential variables exceeds the one before by E_j / (w - j + 1), with E_j exponential too. The first that is too
+// large ends the row, whatever its weight.
 class RowSample {
  public:
   template <class Row>
-  void offer(const Row& row, double weight) {
+  void offer(const Row& row, Index number, double weight) {
     const bool whole = weight == std::floor(weight);
     const double copies = whole ? weight : 1;
-    for (double copy = 0; copy < copies; ++copy) {
-      const std::uint64_t key = random_.bits(next_++);
-      if (kept_.size() == sample_size && key >= kept_.front().key) continue;
+    double key = 0;
+    for (std::uint32_t j = 0; j < copies; ++j) {
+      key -= std::log1p(-random_.uniform(static_cast<std::uint64_t>(number), j)) / (copies - j);
       if (kept_.size() == sample_size) {
+        if (key >= kept_.front().key) return;
         std::pop_heap(kept_.begin(), kept_.end());
         kept_.pop_back();
       }
@@ -48,13 +56,12 @@ class RowSample {
 
  private:
   struct Kept {
-    std::uint64_t key;
+    double key;
     double weight;
     Eigen::RowVectorXd row;
     bool operator<(const Kept& other) const { return key < other.key; }
   };
   Random random_{0, Stream::rows};
-  std::uint64_t next_ = 0;
   std::vector<Kept> kept_;
 };
 
@@ -108,7 +115,7 @@ void check_row(const DataRows<T>& rows, const RowBlock<T>& block, Index i, bool 
 
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
-                      bool want_sample) {
+                      bool want_sample, const Loss* loss) {
   const Index d = rows.dim_in(), p = rows.dim_out();
   require(d > 0, "fit: X has no columns");
   DataSummary summary;
@@ -120,13 +127,16 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
     const auto Y = block.targets();
     for (Index i = 0; i < block.rows; ++i) {
       check_row(rows, block, i, fill_missing);
+      for (Index j = 0; loss && j < p; ++j) {
+        check_target(*loss, static_cast<double>(Y(i, j)), [&] { return "fit: " + rows.place(i); });
+      }
       const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (w == 0) continue;
       ++summary.rows;
       summary.weight += w;
       inputs.add(X.row(i), w);
       targets.add(Y.row(i), w);
-      if (want_sample) sample.offer(X.row(i), w);
+      if (want_sample) sample.offer(X.row(i), block.first_row + i, w);
       if (want_covariance) {
         const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
         products.noalias() += w * offset * offset.transpose();
@@ -146,8 +156,8 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   sample.move_to(summary, d);
   return summary;
 }
-template DataSummary summarize(const DataRows<float>&, bool, bool, const Execution&, bool);
-template DataSummary summarize(const DataRows<double>&, bool, bool, const Execution&, bool);
+template DataSummary summarize(const DataRows<float>&, bool, bool, const Execution&, bool, const Loss*);
+template DataSummary summarize(const DataRows<double>&, bool, bool, const Execution&, bool, const Loss*);
 
 namespace {
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/data/data_rows.hpp>
+#include <carmina/losses/loss.hpp>
 
 #include <vector>
 
@@ -17,10 +18,11 @@ struct DataSummary {
   std::vector<double> sample_weights;
 };
 
-// Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a negative weight, no rows.
+// Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a target that the loss cannot take, a
+// negative weight, no rows.
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
-                      bool want_sample = true);
+                      bool want_sample = true, const Loss* loss = nullptr);
 
 // Median distance between the rows, a row of weight w standing for w rows; 1 when all rows are equal.
 double median_distance(const Matrix<double>& rows, const std::vector<double>& weights, const Execution& execution);

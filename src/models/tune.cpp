@@ -65,7 +65,7 @@ std::vector<Kernel> kernel_grid(const Kernel& kernel, const TuneOptions& options
 
 template <Real T>
 TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const InputTransform& transform,
-                   const Loss& loss, const Execution& execution) {
+                   const std::vector<Loss>& losses, const Execution& execution) {
   const Index n = summary.rows, d = rows.dim_in();
   TuneRows all{Matrix<double>(n, d), Matrix<double>(n, rows.dim_out()), Vector<double>(n), {}};
   Index at = 0;
@@ -76,8 +76,8 @@ TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const In
       require(at < n, "tune: the rows changed while they were read");
       all.X.row(at) = block.inputs().row(i).template cast<double>();
       all.Y.row(at) = block.targets().row(i).template cast<double>();
-      for (const double y : all.Y.row(at)) {
-        if (const char* reason = refuses(loss, y)) fail("tune: {}: {}", rows.place(i), reason);
+      for (const Loss& loss : losses) {
+        for (const double y : all.Y.row(at)) check_target(loss, y, [&] { return "tune: " + rows.place(i); });
       }
       all.weights[at++] = weight;
     }
@@ -217,10 +217,12 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   } else {
     require(options.folds >= 2 && options.folds <= summary.rows,
             "tune: the number of folds must be from 2 to the {} rows, found {}", summary.rows, options.folds);
-    TuneRows rows = read_rows(data, summary, transform, fit.loss, fit.execution);
+    const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
+    std::vector<Loss> of_targets = losses;
+    if (options.measure) of_targets.push_back(*options.measure);
+    TuneRows rows = read_rows(data, summary, transform, of_targets, fit.execution);
     rows.folds =
         k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
-    const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
     Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds);
     for (const Kernel& kernel : kernels) {
       for (const Loss& loss : losses) trials.add(kernel, loss, alphas, result.trials);

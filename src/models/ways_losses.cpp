@@ -16,22 +16,10 @@ namespace {
 bool of_loss(const FitTask& t) { return !t.squared && !t.path && t.folds == 0; }
 bool smooth_or(const FitTask& t, Solver solver) { return solver != Solver::lbfgs || t.smooth; }
 
-// Targets, with the sentence for one that the loss cannot take.
-void check_targets(const Matrix<double>& Y, const Loss& loss) {
-  for (Index i = 0; i < Y.rows(); ++i) {
-    for (Index j = 0; j < Y.cols(); ++j) {
-      if (const char* expected = refuses(loss, Y(i, j))) {
-        fail("fit: row {}: with loss '{}' a target must be {}, found {}", i + 1, loss_name(loss), expected, Y(i, j));
-      }
-    }
-  }
-}
-
 template <Real T>
 LinearSolution minimise(FitPipeline<T>& fit, Solver solver, const FeatureRows& features, const CoefficientSpace& space,
                         Matrix<double> targets, Vector<double> weights) {
   const FitOptions& o = fit.options;
-  check_targets(targets, o.loss);
   AnyLossProblem problem{o.loss, std::move(targets), std::move(weights), o.alpha, o.fit_intercept};
   PhaseTimer timer(fit.report, "solve");
   const std::string reason = fit.report.reason;

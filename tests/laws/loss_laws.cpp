@@ -79,7 +79,7 @@ class Draws {
   template <class L>
   Row targets(const L& loss, Index p) {
     Row y = row(p, 1);
-    if (loss.refuses(0.37)) y = y.unaryExpr([](double t) { return t < 0 ? -1.0 : 1.0; });
+    if (loss.expected_target(0.37)) y = y.unaryExpr([](double t) { return t < 0 ? -1.0 : 1.0; });
     return y;
   }
 

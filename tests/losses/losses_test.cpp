@@ -109,11 +109,19 @@ TEST(Losses, KnowsWhichOutputsAndTargetsTheyTake) {
   EXPECT_NO_THROW(check_outputs(Huber(), 7));
   EXPECT_THAT([] { check_outputs(Pinball({0.3, 0.7}), 3); },
               ThrowsMessage<Error>("Pinball: levels must be one number or one for each of 3 outputs, found 2"));
-  EXPECT_EQ(refuses(Hinge(), 1), nullptr);
-  EXPECT_EQ(refuses(Hinge(), -1), nullptr);
-  EXPECT_STREQ(refuses(Hinge(), 0), "-1 or 1");
-  EXPECT_STREQ(refuses(Hinge(), std::nan("")), "-1 or 1");
-  EXPECT_EQ(refuses(Absolute(), 0.3), nullptr);
+  EXPECT_EQ(expected_target(Hinge(), 1), nullptr);
+  EXPECT_EQ(expected_target(Hinge(), -1), nullptr);
+  EXPECT_STREQ(expected_target(Hinge(), 0), "-1 or 1");
+  EXPECT_STREQ(expected_target(Hinge(), std::nan("")), "-1 or 1");
+  EXPECT_EQ(expected_target(Absolute(), 0.3), nullptr);
+  const auto place = [] { return "fit: row 3"; };
+  EXPECT_NO_THROW(check_target(Hinge(), -1, place));
+  try {
+    check_target(Hinge(), 0.5, place);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "fit: row 3: with loss 'hinge' a target must be -1 or 1, found 0.5");
+  }
 }
 
 TEST(Losses, AreEqualByKindAndParameters) {

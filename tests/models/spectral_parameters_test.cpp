@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "support/random_matrix.hpp"
 
@@ -144,6 +147,26 @@ TEST(SpectralParameters, PointsStayWhenCountsChange) {
   const auto few = draw_points(at.mixture, {2, 3}, Random(1, 2)), many = draw_points(at.mixture, {4, 3}, Random(1, 2));
   EXPECT_EQ(few.eps.topRows(2), many.eps.topRows(2));
   EXPECT_EQ(few.eps.bottomRows(3), many.eps.bottomRows(3));
+}
+
+// Draws of the search are children of one stream, components the children of a draw.
+TEST(SpectralParameters, ComponentsOfDifferentDrawsShareNoPoint) {
+  for (const char* family : {"gaussian", "laplace"}) {
+    const Case c{"", 4, 2, 1, 1, false, OutputStructure::factors, family};
+    const auto at = parameters(c, 1);
+    const Random random = Random(1, Stream::mixture_draws).child(0);
+    const std::vector<Index> counts(4, 5);
+    std::set<std::pair<double, double>> seen;
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      const SpectralDraw draw = draw_points(at.mixture, counts, random.child(k));
+      if (k > 0) {
+        const SpectralDraw previous = draw_points(at.mixture, counts, random.child(k - 1));
+        EXPECT_NE(draw.eps.topRows(5), previous.eps.middleRows(5, 5)) << "draw " << k;
+      }
+      for (Index j = 0; j < draw.eps.rows(); ++j) seen.emplace(draw.eps(j, 0), draw.eps(j, 1));
+    }
+    EXPECT_EQ(seen.size(), 8u * 4 * 5) << family;
+  }
 }
 
 TEST(SpectralParameters, NaturalParametersAreForExponentialFamilies) {

@@ -15,16 +15,16 @@ namespace carmina {
 
 template <class L>
 concept RadialLoss = L::radial && requires(const L& loss, double n, double rho, Index p) {
-  requires std::same_as<const bool, decltype(L::smooth)>;  // whether the gradient is Lipschitz
-  { loss.value(n) } -> std::same_as<double>;               // g(n), n >= 0
-  { loss.slope(n) } -> std::same_as<double>;               // a subgradient of g
-  { loss.curvature(n) } -> std::same_as<double>;           // g'' if smooth, else 0
-  { loss.shrink(n, rho) } -> std::same_as<double>;         // argmin_v g(v) + (v - n)^2 / (2 rho)
-  { loss.shrink_slope(n, rho) } -> std::same_as<double>;   // its derivative by n, in [0, 1]
-  { loss.conjugate(n) } -> std::same_as<double>;           // g*(n) for n <= radius()
-  { loss.radius() } -> std::same_as<double>;               // g* is infinite beyond it
-  loss.check(p);                                           // Error if it is not for p outputs
-  { loss.refuses(n) } -> std::same_as<const char*>;        // what a target must be, if this one is not; else null
+  requires std::same_as<const bool, decltype(L::smooth)>;    // whether the gradient is Lipschitz
+  { loss.value(n) } -> std::same_as<double>;                 // g(n), n >= 0
+  { loss.slope(n) } -> std::same_as<double>;                 // a subgradient of g
+  { loss.curvature(n) } -> std::same_as<double>;             // g'' if smooth, else 0
+  { loss.shrink(n, rho) } -> std::same_as<double>;           // argmin_v g(v) + (v - n)^2 / (2 rho)
+  { loss.shrink_slope(n, rho) } -> std::same_as<double>;     // its derivative by n, in [0, 1]
+  { loss.conjugate(n) } -> std::same_as<double>;             // g*(n) for n <= radius()
+  { loss.radius() } -> std::same_as<double>;                 // g* is infinite beyond it
+  loss.check(p);                                             // Error if it is not for p outputs
+  { loss.expected_target(n) } -> std::same_as<const char*>;  // what a target must be, if this one is not; else null
 };
 
 template <class L>
@@ -37,14 +37,14 @@ concept EntrywiseLoss = !L::radial && !L::smooth && requires(const L& loss, doub
   { loss.low(y, j) } -> std::same_as<double>;
   { loss.high(y, j) } -> std::same_as<double>;
   loss.check(j);
-  { loss.refuses(y) } -> std::same_as<const char*>;
+  { loss.expected_target(y) } -> std::same_as<const char*>;
 };
 
 // What radial losses have in common: they take any target and any number of outputs.
 struct Radial {
   static constexpr bool radial = true;
   void check(Index) const {}
-  const char* refuses(double) const { return nullptr; }
+  const char* expected_target(double) const { return nullptr; }
   bool operator==(const Radial&) const = default;
 };
 

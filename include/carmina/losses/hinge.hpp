@@ -23,7 +23,7 @@ struct Hinge {
   double high(double y, Index) const { return y > 0 ? 0 : 1; }
 
   void check(Index) const {}
-  const char* refuses(double y) const { return y == 1 || y == -1 ? nullptr : "-1 or 1"; }
+  const char* expected_target(double y) const { return y == 1 || y == -1 ? nullptr : "-1 or 1"; }
 
   bool operator==(const Hinge&) const = default;
 };

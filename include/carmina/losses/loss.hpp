@@ -1,5 +1,6 @@
 // losses/loss.hpp -- any loss, and its name and numbers for files and the command line.
 #pragma once
+#include <carmina/core/error.hpp>
 #include <carmina/losses/absolute.hpp>
 #include <carmina/losses/epsilon_insensitive.hpp>
 #include <carmina/losses/hinge.hpp>
@@ -29,7 +30,14 @@ LossParameters loss_parameters(const Loss& loss);
 bool smooth(const Loss& loss);
 // Error if the loss is not for p outputs.
 void check_outputs(const Loss& loss, Index p);
-// What a target must be, if y is not: the caller knows its row. Null for a good one.
-const char* refuses(const Loss& loss, double y);
+// What a target must be, if y is not; null if the loss takes it.
+const char* expected_target(const Loss& loss, double y);
+// Error unless the loss takes y as a target; place() says where y is, for instance "fit: row 3".
+template <class Place>
+void check_target(const Loss& loss, double y, const Place& place) {
+  if (const char* expected = expected_target(loss, y)) [[unlikely]] {
+    fail("{}: with loss '{}' a target must be {}, found {}", place(), loss_name(loss), expected, y);
+  }
+}
 
 }  // namespace carmina

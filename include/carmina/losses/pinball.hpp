@@ -42,7 +42,7 @@ struct Pinball {
             "Pinball: levels must be one number or one for each of {} output{}, found {}", p, p == 1 ? "" : "s",
             levels.size());
   }
-  const char* refuses(double) const { return nullptr; }
+  const char* expected_target(double) const { return nullptr; }
 
   bool operator==(const Pinball&) const = default;
 };

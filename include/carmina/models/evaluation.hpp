@@ -15,7 +15,8 @@ struct Score {
 };
 
 struct Evaluation {
-  Index rows = 0;
+  Index rows = 0;     // with a positive weight
+  double weight = 0;  // their sum; the number of rows when there are no weights
   std::vector<Score> targets;
   Score average;  // means over targets; the loss is that of whole rows, as in the fit's objective
 };
@@ -24,7 +25,7 @@ struct Evaluation {
 std::vector<std::string> output_names(const FitRecord& record, Index dim_out);
 
 // Rows have the machine's targets; those of joint quantiles may have the one target that all levels are of.
-
+// Scores are weighted means: a row of weight 2 counts as two rows, one of weight 0 not at all.
 template <Real T>
 Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution = {});
 
