@@ -3,7 +3,7 @@
 #include <carmina/backends/vector_math.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/map_operations.hpp>
-#include <carmina/features/sketched_map.hpp>
+#include <carmina/features/scalar_maps.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -207,7 +207,13 @@ void normal_operator(const M& map, ConstView<typename M::Scalar> X, const typena
       out, execution);
 }
 
+template <class M, class... Maps>
+constexpr bool is_registered(std::type_identity<std::variant<Maps...>>) {
+  return (std::same_as<M, Maps> || ...);
+}
+
 #define CARMINA_INSTANTIATE(M)                                                                                    \
+  static_assert(is_registered<M>(std::type_identity<AnyScalarMap<M::Scalar>>()), "scalar_maps.hpp lacks it");     \
   template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                      \
   template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);   \
   template void adjoint(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, Matrix<double>&, const Execution&); \
