@@ -28,8 +28,8 @@ void FitPath<T>::prepare() {
   plan(rows_.rows());
   {
     PhaseTimer timer(report_, "summary");
-    summary_ = summarize(rows_, options_.fill_missing, options_.coupling == OutputCoupling::covariance, at_once_,
-                         execution_, !options_.kernel && !options_.length_scale);
+    summary_ = summarize(rows_, options_.fill_missing, options_.needs_covariance(), at_once_, execution_,
+                         !options_.kernel && !options_.length_scale);
     transform_ = input_transform(summary_, options_, options_.differential());
     kernel_ = resolve_kernel(summary_, transform_, options_);
     summary_.sample.resize(0, 0);

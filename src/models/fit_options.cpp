@@ -28,6 +28,8 @@ void FitOptions::check() const {
   require(among({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"}),
           "solver must be 'auto', 'direct', 'cg', 'lsmr', 'idr', 'sgd', 'adam', 'newton' or 'lbfgs', found '{}'",
           solver);
+  require(!std::holds_alternative<LearntFactors>(coupling) && !std::holds_alternative<UserSpectrum>(coupling),
+          "the coupling '{}' of outputs is not for a kernel by name", coupling_name(coupling));
   if (!squared) {
     require(among({"auto", "newton", "lbfgs", "adam"}),
             "solver '{}' is for the squared loss; loss '{}' takes 'auto', 'newton', 'lbfgs' or 'adam'", solver,

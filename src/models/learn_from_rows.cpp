@@ -21,8 +21,8 @@ template <Real T>
 LearntKernel learn_from_rows(RowSource<T>& rows, const FitOptions& options, SolveReport& report) {
   PhaseTimer timer(report, "evidence");
   const Index d = rows.dim_in(), p = rows.dim_out(), at_once = block_rows(d + p, options.execution);
-  const bool covariance = options.coupling == OutputCoupling::covariance;
-  const DataSummary summary = summarize(rows, options.fill_missing, covariance, at_once, options.execution);
+  const DataSummary summary =
+      summarize(rows, options.fill_missing, options.needs_covariance(), at_once, options.execution);
   const InputTransform transform = input_transform(summary, options, options.differential());
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);

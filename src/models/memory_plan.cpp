@@ -16,12 +16,6 @@ constexpr Index fewest_rows = 128, most_feature_rows = 4096;
 constexpr double most_feature_bytes = 512e6;
 constexpr double many_rows = 1e15;  // stands for a number that is not known
 
-// Coefficients of a Fourier feature of a term, for p outputs of d inputs.
-Index coefficients_of(const Term& term, Index d, Index p) {
-  const auto* kind = std::get_if<Differential>(&term.coupling);
-  return !kind ? p : *kind == Differential::curl_free ? 1 : d - 1;
-}
-
 FitShape shape_of(const FitOptions& options, Index d, Index p, double n, std::size_t scalar_bytes) {
   FitShape s;
   s.n = n;
@@ -31,18 +25,17 @@ FitShape shape_of(const FitOptions& options, Index d, Index p, double n, std::si
   const auto sketch = options.chosen_sketch();
   const auto components = static_cast<double>(sketch ? n_components(*sketch) : options.n_components);
   s.separable = options.kernel ? options.kernel->separable() != nullptr : !options.differential();
-  const bool coupled = options.kernel ? !std::holds_alternative<Uncoupled>(options.kernel->terms()[0].coupling)
-                                      : options.coupling != OutputCoupling::none;
+  const OutputCoupling& coupling = options.kernel ? options.kernel->terms()[0].coupling : options.coupling;
+  const bool coupled = !std::holds_alternative<Independent>(coupling);
   s.by_eigen = options.alpha == 0 || (coupled && p > 8);
   if (options.kernel) {
     s.m = components * (sketch ? 1.0 : static_cast<double>(options.kernel->terms().size()));
     for (const Term& term : options.kernel->terms()) {
-      s.order += components * static_cast<double>(coefficients_of(term, d, p));
+      s.order += components * static_cast<double>(factor_columns(term.coupling, p));
     }
   } else {
     s.m = components;
-    const bool curl = options.coupling == OutputCoupling::curl_free;
-    s.order = components * (curl ? 1.0 : s.p);
+    s.order = components * static_cast<double>(factor_columns(options.coupling, p));
   }
   if (s.separable) s.order = s.m;
   return s;

@@ -204,8 +204,7 @@ template <Real T>
 CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   const FitOptions& fit = options.fit;
   const Index at_once = block_rows(source.dim_in() + source.dim_out(), fit.execution);
-  const DataSummary summary =
-      summarize(source, fit.fill_missing, fit.coupling == OutputCoupling::covariance, at_once, fit.execution);
+  const DataSummary summary = summarize(source, fit.fill_missing, fit.needs_covariance(), at_once, fit.execution);
   const InputTransform transform = input_transform(summary, fit, fit.differential());
   const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
   kernels[0].check_dimensions(source.dim_in(), source.dim_out());

@@ -99,8 +99,8 @@ TYPED_TEST(KernelLaws, OperatorBlocksAreTheValuesTimesA) {
   const Matrix<double> X = some_rows<TypeParam>(35, 2, 17), Z = some_rows<TypeParam>(300, 2, 18);
   Matrix<double> A(2, 2);
   A << 2, 0.5, 0.5, 1;
-  // Together with an uncoupled term, so that no shorter way is taken.
-  const Kernel sum = 0.3 * Decomposable(kernel, A) + Kernel(Term{1, kernel, Uncoupled{}});
+  // Together with an independent term, so that no shorter way is taken.
+  const Kernel sum = 0.3 * Decomposable(kernel, A) + Kernel(Term{1, kernel, Independent{}});
   const Matrix<double> M = 0.3 * own_weight(kernel) * A + Matrix<double>::Identity(2, 2),
                        K = kernel_matrix<double>(kernel, X, Z);
   const OperatorMap<double> map(sum, Z, 2);
