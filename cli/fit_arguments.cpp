@@ -33,7 +33,7 @@ void FitArguments::add(CLI::App& command) {
       ->type_name("none|decomposable|curl-free|divergence-free");
   command.add_option("--output-matrix", matrix_, "The matrix of a decomposable kernel: a table or a word [identity]")
       ->type_name("FILE|identity|covariance");
-  command.add_flag("--bounded", fit.bounded,
+  command.add_flag("--bounded", bounded_,
                    "Features of a vector field that vary less, drawn in proportion to their size; gaussian kernel");
   option("--length-scale", length_scale_, "median|NUMBER", "Width of the kernel; median: of distances between rows")
       ->check(looks_like_number("median"));
@@ -122,15 +122,12 @@ void FitArguments::check_kernel() {
     fit.length_scale = width;
   }
   const ScalarKernel scalar = make_scalar_kernel(kernel_, fit.length_scale, fit.kernel_parameters);
-  require(!fit.bounded || coupling_ == "curl-free" || coupling_ == "divergence-free",
+  // A matrix is read with the table.
+  if (!coupling_.empty() && coupling_ != OutputMatrix::name) fit.coupling = parse_coupling(coupling_);
+  require(!bounded_ || is_differential(fit.coupling),
           "--bounded needs --operator curl-free or divergence-free, found {}", coupling_.empty() ? "none" : coupling_);
-  if (coupling_ == "curl-free") {
-    fit.coupling = OutputCoupling::curl_free;
-    CurlFree checked(scalar, fit.bounded);
-  } else if (coupling_ == "divergence-free") {
-    fit.coupling = OutputCoupling::divergence_free;
-    DivergenceFree checked(scalar, fit.bounded);
-  }
+  if (bounded_) fit.coupling = parse_coupling(coupling_, bounded_);
+  Kernel checked(own_term(scalar, fit.coupling));
 }
 
 Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<double> value) const {
@@ -156,19 +153,18 @@ void FitArguments::check_sketch() {
 }
 
 void FitArguments::read_output_matrix(Index n_targets) {
-  if (matrix_.empty() && coupling_ != "decomposable") return;
+  if (matrix_.empty() && coupling_ != OutputMatrix::name) return;
   if (matrix_.empty() || matrix_ == "identity") {
-    fit.coupling = OutputCoupling::identity;
-  } else if (matrix_ == "covariance") {
-    fit.coupling = OutputCoupling::covariance;
+    fit.coupling = OutputMatrix(Matrix<double>::Identity(n_targets, n_targets));
+  } else if (matrix_ == TargetCovariance::name) {
+    fit.coupling = TargetCovariance{};
   } else {
-    fit.coupling = OutputCoupling::matrix;
-    fit.output_matrix = read_table(matrix_).values;
-    require(fit.output_matrix.rows() == n_targets && fit.output_matrix.cols() == n_targets,
+    const Matrix<double> A = read_table(matrix_).values;
+    require(A.rows() == n_targets && A.cols() == n_targets,
             "{}: expected a {} x {} matrix for {} targets, found {} x {}", matrix_, n_targets, n_targets, n_targets,
-            fit.output_matrix.rows(), fit.output_matrix.cols());
+            A.rows(), A.cols());
     try {
-      factor_output_matrix(fit.output_matrix);
+      fit.coupling = OutputMatrix(A);
     } catch (const Error& error) {
       fail("{}: {}", matrix_, error.what());
     }

@@ -59,7 +59,7 @@ struct FitArguments {
               sampling_ = "iid";
   std::optional<double> nu_, shape_, degree_, gamma_, coef0_, kappa_, epsilon_, density_, draws_;
   std::vector<double> levels_;
-  bool no_scale_ = false, no_intercept_ = false;
+  bool no_scale_ = false, no_intercept_ = false, bounded_ = false;
 };
 
 }  // namespace carmina::cli

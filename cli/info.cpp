@@ -21,11 +21,11 @@ Json describe(const Kernel& kernel) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
     Json about = {{"weight", term.weight},
-                  {"operator", coupling_word(term)},
+                  {"operator", coupling_name(term.coupling)},
                   {"name", kernel_name(term.scalar)},
                   {"length_scale", length_scale_values(term.scalar)},
                   {"parameters", kernel_parameters(term.scalar)}};
-    if (term.bounded) about["bounded"] = true;
+    if (has_bounded_features(term.coupling)) about["bounded"] = true;
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       about["output_matrix"] = Json::array();
       for (const auto& row : matrix->A().rowwise()) {

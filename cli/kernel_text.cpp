@@ -5,18 +5,11 @@
 
 namespace carmina::cli {
 
-std::string coupling_word(const Term& term) {
-  if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-    return *kind == Differential::curl_free ? "curl-free" : "divergence-free";
-  }
-  return std::holds_alternative<OutputMatrix>(term.coupling) ? "decomposable" : "none";
-}
-
 std::string kernel_text(const Term& term) {
   std::string text;
   if (term.weight != 1) text += fmt::format("{:.6g} * ", term.weight);
-  if (std::holds_alternative<Differential>(term.coupling))
-    text += (term.bounded ? "bounded " : "") + coupling_word(term) + " ";
+  if (is_differential(term.coupling))
+    text += (has_bounded_features(term.coupling) ? "bounded " : "") + coupling_name(term.coupling) + " ";
   text += kernel_name(term.scalar);
   std::string numbers;
   for (const auto& [name, value] : kernel_parameters(term.scalar)) {

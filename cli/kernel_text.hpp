@@ -5,8 +5,6 @@
 
 namespace carmina::cli {
 
-// "none", "decomposable", "curl-free" or "divergence-free": the words of --operator.
-std::string coupling_word(const Term& term);
 // "matern (nu 2.5)", "0.3 * curl-free gaussian"
 std::string kernel_text(const Term& term);
 // The numbers, eight at most; empty for a kernel without.

@@ -329,10 +329,8 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         options.n_draws = integer("n_draws", self.n_draws)
         if self.n_inducing is not None:
             options.n_inducing = integer("n_inducing", self.n_inducing)
-        options.outputs = one_of("outputs", self.outputs, OUTPUTS)
-        if self.rank is not None:
-            options.rank = integer("rank", self.rank)
-        options.phases = bool(self.phases)
+        rank = 0 if self.rank is None else integer("rank", self.rank)
+        options.couple(one_of("outputs", self.outputs, OUTPUTS), rank, bool(self.phases))
         options.family = self.family
         options.fit_intercept = bool(self.fit_intercept)
         options.seed = seed_of(self.random_state)

@@ -22,7 +22,7 @@ struct Sum : Kernel {
 // FromSignature or Sum.
 nb::object to_python(const Kernel& kernel);
 nb::object to_python(const ScalarKernel& kernel);
-nb::object to_python(const OwnSpectrum& spectrum);  // of Python functions
+nb::object to_python(const UserSpectrum& spectrum);  // of Python functions
 // Class of a term without what its weight has beyond the scalar kernel's own.
 nb::object unweighted(const Term& term);
 

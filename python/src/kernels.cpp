@@ -15,9 +15,9 @@
 namespace carmina::python {
 namespace {
 
-bool uncoupled(const Kernel& kernel) {
+bool independent(const Kernel& kernel) {
   for (const Term& term : kernel.terms()) {
-    if (!std::holds_alternative<Uncoupled>(term.coupling)) return false;
+    if (!std::holds_alternative<Independent>(term.coupling)) return false;
   }
   return true;
 }
@@ -72,7 +72,7 @@ nb::object values(const Kernel& kernel, nb::handle X, nb::handle Z) {
       return body(execution);
     });
   };
-  if (uncoupled(kernel)) {
+  if (independent(kernel)) {
     return nb::cast(to_numpy(
         compute([&](const Execution& execution) { return scalar_values<T>(kernel, x.view(), z.view(), execution); })));
   }

@@ -50,7 +50,7 @@ Machine from_file(const ModelFile& file, const std::string& source, const std::o
 // The file's bytes; a kernel made of functions, which no file holds, beside them.
 nb::tuple to_state(const Machine& self) {
   const Kernel& kernel = self.visit([](const auto& m) -> const Kernel& { return m.kernel(); });
-  const bool apart = kernel.has_own_spectrum();
+  const bool apart = kernel.has_user_spectrum();
   const std::vector<std::byte> bytes = encode_model(to_file(self, apart ? KernelPlace::apart : KernelPlace::inside));
   return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                         apart ? to_python(kernel) : nb::none());
@@ -258,11 +258,12 @@ void bind_options(nb::module_& m) {
           },
           [](FitOptions& o, double width) { o.length_scale = LengthScale(width); })
       .def_prop_rw(
-          "output_matrix", [](const FitOptions& o) { return to_numpy(Matrix<double>(o.output_matrix)); },
-          [](FitOptions& o, nb::handle A) {
-            o.output_matrix = to_matrix(A, "fit: the output matrix");
-            o.coupling = OutputCoupling::matrix;
+          "output_matrix",
+          [](const FitOptions& o) -> nb::object {
+            const auto* matrix = std::get_if<OutputMatrix>(&o.coupling);
+            return matrix ? nb::cast(to_numpy(Matrix<double>(matrix->A()))) : nb::none();
           },
+          [](FitOptions& o, nb::handle A) { o.coupling = OutputMatrix(to_matrix(A, "fit: the output matrix")); },
           "A of a decomposable kernel, when the scalar one is given by name.")
       .def_rw("approximation", &FitOptions::approximation)
       .def_prop_rw(

@@ -104,8 +104,6 @@ void bind_options(nb::module_& m) {
       .def_rw("n_draws", &Options::n_draws)
       .def_rw("n_starts", &Options::n_starts)
       .def_rw("n_inducing", &Options::n_inducing)
-      .def_rw("rank", &Options::rank)
-      .def_rw("phases", &Options::phases)
       .def_rw("fit_intercept", &Options::fit_intercept)
       .def_rw("float_features", &Options::float_features)
       .def_rw("seed", &Options::seed)
@@ -118,7 +116,14 @@ void bind_options(nb::module_& m) {
                               {}};
             o.n_mixtures = o.start->size();
           },
-          nb::arg("weights"), nb::arg("means"), nb::arg("scales"));
+          nb::arg("weights"), nb::arg("means"), nb::arg("scales"))
+      .def(
+          "couple",
+          [](Options& o, const std::string& outputs, Index rank, bool phases) {
+            o.coupling = parse_coupling(outputs);
+            if (auto* factors = std::get_if<LearntFactors>(&o.coupling)) *factors = {rank, phases};
+          },
+          nb::arg("outputs"), nb::arg("rank"), nb::arg("phases"));
   const auto add = [&](const char* name, const auto& accessors) {
     options.def_prop_rw(name, accessors.first, accessors.second);
   };
@@ -126,7 +131,6 @@ void bind_options(nb::module_& m) {
   add("parameterization", by_name(&Options::parameterization, parse_parameterization, parameterization_name));
   add("allocation", by_name(&Options::allocation, parse_allocation, allocation_name));
   add("kl_copies", by_name(&Options::kl_copies, parse_kl_copies, kl_copies_name));
-  add("outputs", by_name(&Options::outputs, parse_mixture_outputs, mixture_outputs_name));
   add("family", by_name(&Options::family, make_mixture_family, family_name));
 }
 

@@ -26,7 +26,7 @@ double multiple(const Term& term) { return term.weight / own_weight(term.scalar)
 // The scalar kernel that an operator-valued one stands on.
 const ScalarKernel& scalar_of(const Kernel& kernel, const char* owner) {
   const Term& term = kernel.terms()[0];
-  require(kernel.terms().size() == 1 && multiple(term) == 1 && std::holds_alternative<Uncoupled>(term.coupling),
+  require(kernel.terms().size() == 1 && multiple(term) == 1 && std::holds_alternative<Independent>(term.coupling),
           "{}: scalar must be one scalar kernel, found {}; sums and multiples go around it", owner,
           nb::cast<std::string>(nb::repr(to_python(kernel))));
   return term.scalar;
@@ -48,11 +48,13 @@ void def_differential(nb::module_& m, const char* name, const char* doc) {
       nb::arg("scalar"), nb::arg("bounded") = false,
       nb::sig("def __init__(self, scalar: Kernel, bounded: bool = False) -> None"));
   def_scalar(type);
-  type.def_prop_ro("bounded", [](const K& k) { return k.terms()[0].bounded; }, "Whether its features are bounded.");
+  type.def_prop_ro(
+      "bounded", [](const K& k) { return has_bounded_features(k.terms()[0].coupling); },
+      "Whether its features are bounded.");
   type.def_prop_ro("_parameters", [](const K& k) {
     nb::dict parameters;
     parameters["scalar"] = to_python(k.terms()[0].scalar);
-    if (k.terms()[0].bounded) parameters["bounded"] = true;
+    if (has_bounded_features(k.terms()[0].coupling)) parameters["bounded"] = true;
     return parameters;
   });
 }
@@ -182,11 +184,13 @@ nb::object unweighted(const Term& term) {
   if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
     return nb::cast(Decomposable(term.scalar, matrix->A()));
   }
-  if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-    return *kind == Differential::curl_free ? nb::cast(CurlFree(term.scalar, term.bounded))
-                                            : nb::cast(DivergenceFree(term.scalar, term.bounded));
+  if (const auto* curl = std::get_if<CurlFreeCoupling>(&term.coupling)) {
+    return nb::cast(CurlFree(term.scalar, curl->bounded));
   }
-  if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) return to_python(*spectrum);
+  if (const auto* divergence = std::get_if<DivergenceFreeCoupling>(&term.coupling)) {
+    return nb::cast(DivergenceFree(term.scalar, divergence->bounded));
+  }
+  if (const auto* spectrum = std::get_if<UserSpectrum>(&term.coupling)) return to_python(*spectrum);
   return to_python(term.scalar);
 }
 

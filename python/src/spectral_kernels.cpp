@@ -128,15 +128,15 @@ class PythonSignature : public SignatureSpectrum {
   Index dim_in_;
 };
 
-const Spectrum& spectrum_of(const Kernel& kernel) { return *std::get<OwnSpectrum>(kernel.terms()[0].coupling); }
+const Spectrum& spectrum_of(const Kernel& kernel) { return *std::get<UserSpectrum>(kernel.terms()[0].coupling); }
 
 // The classes that Python sees; which one a spectrum is of, its own type says.
 struct SpectralValue : Kernel {
-  explicit SpectralValue(OwnSpectrum spectrum) : Kernel(Spectral(std::move(spectrum))) {}
+  explicit SpectralValue(UserSpectrum spectrum) : Kernel(Spectral(std::move(spectrum))) {}
   const PythonSpectrum& spectrum() const { return dynamic_cast<const PythonSpectrum&>(spectrum_of(*this)); }
 };
 struct SignatureValue : Kernel {
-  explicit SignatureValue(OwnSpectrum spectrum) : Kernel(Spectral(std::move(spectrum))) {}
+  explicit SignatureValue(UserSpectrum spectrum) : Kernel(Spectral(std::move(spectrum))) {}
   const PythonSignature& spectrum() const { return dynamic_cast<const PythonSignature&>(spectrum_of(*this)); }
 };
 
@@ -149,7 +149,7 @@ void def_copies(Class& type) {
 
 }  // namespace
 
-nb::object to_python(const OwnSpectrum& spectrum) {
+nb::object to_python(const UserSpectrum& spectrum) {
   if (dynamic_cast<const PythonSpectrum*>(&*spectrum) != nullptr) return nb::cast(SpectralValue(spectrum));
   return nb::cast(SignatureValue(spectrum));
 }
@@ -196,7 +196,7 @@ array([[[[1., 0.],
             require_callable(sampler, "Spectral: sampler");
             require_callable(factor, "Spectral: factor");
             new (self) SpectralValue(
-                OwnSpectrum(std::make_shared<const PythonSpectrum>(std::move(sampler), std::move(factor), outputs)));
+                UserSpectrum(std::make_shared<const PythonSpectrum>(std::move(sampler), std::move(factor), outputs)));
           },
           nb::arg("sampler"), nb::arg("factor"), nb::arg("outputs"),
           nb::sig("def __init__(self, sampler: collections.abc.Callable[[int, int, numpy.random.Generator], "
@@ -247,7 +247,7 @@ array([[[[0.7788, 0.3894],
           "__init__",
           [](SignatureValue* self, nb::object K0, Index dim_in, nb::object extent, std::optional<Index> grid_size) {
             require_callable(K0, "FromSignature: K0");
-            new (self) SignatureValue(OwnSpectrum(std::make_shared<const PythonSignature>(
+            new (self) SignatureValue(UserSpectrum(std::make_shared<const PythonSignature>(
                 std::make_shared<const Held>(std::move(K0)), dim_in, std::move(extent), grid_size)));
           },
           nb::arg("K0"), nb::arg("dim_in"), nb::arg("extent") = nb::none(), nb::arg("grid_size") = nb::none(),

@@ -1,4 +1,4 @@
-// features/expansion.cpp -- the factors B_j of each kind of term, applied without being stored.
+// features/expansion.cpp -- the factors B_j of a sum of kernels among the features of its terms.
 #include <carmina/backends/blas.hpp>
 #include <carmina/core/execution.hpp>
 #include <carmina/features/expansion.hpp>
@@ -8,36 +8,6 @@
 
 namespace carmina {
 namespace {
-
-// SPEC 1b: B = |w| H[:, 2:d] with the Householder reflection H = I - 2 v vᵀ / vᵀv, v = w + sign(w_1) |w| e_1, which
-// takes w to a multiple of e_1. B Bᵀ = |w|^2 I - w wᵀ.
-struct Reflection {
-  const double* w;
-  Index d;
-  double norm, first, scale;  // |w|; v_1; 2 / vᵀv
-
-  Reflection(const double* frequency, Index dimension) : w(frequency), d(dimension) {
-    double square = 0;
-    for (Index j = 0; j < d; ++j) square += w[j] * w[j];
-    norm = std::sqrt(square);
-    first = w[0] + (w[0] >= 0 ? norm : -norm);
-    const double vv = square - w[0] * w[0] + first * first;
-    scale = vv > 0 ? 2 / vv : 0;
-  }
-  // out = |w| H (head, tail)
-  void apply(double head, const double* tail, double* out) const {
-    double dot = first * head;
-    for (Index j = 1; j < d; ++j) dot += w[j] * tail[j - 1];
-    out[0] = norm * (head - scale * dot * first);
-    for (Index j = 1; j < d; ++j) out[j] = norm * (tail[j - 1] - scale * dot * w[j]);
-  }
-  // out (d - 1) = |w| (H z)[2:d]; H is symmetric, so this is Bᵀ z.
-  void apply_without_first(const double* z, double* out) const {
-    double dot = first * z[0];
-    for (Index j = 1; j < d; ++j) dot += w[j] * z[j];
-    for (Index j = 1; j < d; ++j) out[j - 1] = norm * (z[j] - scale * dot * w[j]);
-  }
-};
 
 Random stream_of_term(std::uint64_t seed, Index i) {
   const Random random(seed, Stream::frequencies);
@@ -63,80 +33,15 @@ Expansion::Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_ou
   require(W.rows() % terms == 0, "expansion: {} frequencies for {} terms", W.rows(), terms);
   const Index count = W.rows() / terms;
   for (const Term& term : kernel.terms()) {
-    Segment segment;
-    segment.first = static_cast<Index>(segments_.size()) * count;
-    segment.count = count;
-    segment.width = dim_out;
-    segment.offset = dim_coef_;
-    segment.factor = std::sqrt(term.weight * static_cast<double>(terms));
-    segment.kind = Segment::identity;
-    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
-      segment.kind = Segment::constant;
-      segment.root = factor_output_matrix(matrix->A()).root();
-      segment.width = segment.root.cols();
-    } else if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-      const bool curl = *kind == Differential::curl_free;
-      segment.kind = curl ? Segment::curl_free : Segment::divergence_free;
-      segment.width = curl ? 1 : W.cols() - 1;
-      if (term.bounded) segment.stretch = stretches(length_scale(term.scalar), W.middleRows(segment.first, count));
-    } else if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
-      segment.kind = Segment::own;
-      segment.root = checked_factors(**spectrum, W.middleRows(segment.first, count));
-      segment.width = segment.root.cols();
-    }
-    dim_coef_ += 2 * count * segment.width;
-    segments_.push_back(std::move(segment));
+    const Index first = static_cast<Index>(segments_.size()) * count;
+    const auto frequencies = W.middleRows(first, count);
+    OutputFactors factors(term.coupling, dim_out, frequencies);
+    const Index width = factors.columns();
+    Vector<double> scale = Vector<double>::Constant(count, std::sqrt(term.weight * static_cast<double>(terms)));
+    if (has_bounded_features(term.coupling)) scale.array() *= stretches(length_scale(term.scalar), frequencies).array();
+    segments_.push_back({std::move(factors), first, count, width, dim_coef_, std::move(scale)});
+    dim_coef_ += 2 * count * width;
   }
-}
-
-void Expansion::multiply(const Segment& s, Index unit, const double* y, double* out) const {
-  const double* w = W_.row(unit).data();
-  switch (s.kind) {
-    case Segment::identity:
-      std::copy(y, y + dim_out_, out);
-      break;
-    case Segment::constant:
-      Eigen::Map<Vector<double>>(out, dim_out_).noalias() = s.root * Eigen::Map<const Vector<double>>(y, s.width);
-      break;
-    case Segment::curl_free:
-      for (Index a = 0; a < dim_out_; ++a) out[a] = w[a] * y[0];
-      break;
-    case Segment::divergence_free:
-      Reflection(w, dim_out_).apply(0, y, out);
-      break;
-    case Segment::own:
-      Eigen::Map<Vector<double>>(out, dim_out_).noalias() =
-          s.root.middleRows((unit - s.first) * dim_out_, dim_out_) * Eigen::Map<const Vector<double>>(y, s.width);
-      break;
-  }
-  const double factor = s.factor_of(unit);
-  for (Index a = 0; a < dim_out_; ++a) out[a] *= factor;
-}
-
-void Expansion::multiply_transposed(const Segment& s, Index unit, const double* z, double* out) const {
-  const double* w = W_.row(unit).data();
-  switch (s.kind) {
-    case Segment::identity:
-      std::copy(z, z + dim_out_, out);
-      break;
-    case Segment::constant:
-      Eigen::Map<Vector<double>>(out, s.width).noalias() =
-          s.root.transpose() * Eigen::Map<const Vector<double>>(z, dim_out_);
-      break;
-    case Segment::curl_free:
-      out[0] = Eigen::Map<const Vector<double>>(w, dim_out_).dot(Eigen::Map<const Vector<double>>(z, dim_out_));
-      break;
-    case Segment::divergence_free:
-      Reflection(w, dim_out_).apply_without_first(z, out);
-      break;
-    case Segment::own:
-      Eigen::Map<Vector<double>>(out, s.width).noalias() =
-          s.root.middleRows((unit - s.first) * dim_out_, dim_out_).transpose() *
-          Eigen::Map<const Vector<double>>(z, dim_out_);
-      break;
-  }
-  const double factor = s.factor_of(unit);
-  for (Index b = 0; b < s.width; ++b) out[b] *= factor;
 }
 
 Matrix<double> Expansion::expand(const Matrix<double>& theta) const {
@@ -145,7 +50,9 @@ Matrix<double> Expansion::expand(const Matrix<double>& theta) const {
     for (Index part = 0; part < 2; ++part) {
       const double* y = theta.data() + s.offset + part * s.count * s.width;
       for (Index j = 0; j < s.count; ++j) {
-        multiply(s, s.first + j, y + j * s.width, out.row(part * units() + s.first + j).data());
+        auto row = out.row(part * units() + s.first + j);
+        s.factors.multiply(j, W_.row(s.first + j).data(), y + j * s.width, row.data());
+        row *= s.scale[j];
       }
     }
   }
@@ -158,22 +65,19 @@ Matrix<double> Expansion::contract(const Matrix<double>& R) const {
     for (Index part = 0; part < 2; ++part) {
       double* y = theta.data() + s.offset + part * s.count * s.width;
       for (Index j = 0; j < s.count; ++j) {
-        multiply_transposed(s, s.first + j, R.row(part * units() + s.first + j).data(), y + j * s.width);
+        const double* z = R.row(part * units() + s.first + j).data();
+        s.factors.multiply_transposed(j, W_.row(s.first + j).data(), z, y + j * s.width);
+        Eigen::Map<Vector<double>>(y + j * s.width, s.width) *= s.scale[j];
       }
     }
   }
   return theta;
 }
 
-Matrix<double> Expansion::factors(const Segment& s) const {
+Matrix<double> Expansion::columns(const Segment& s) const {
   Matrix<double> out(s.count * s.width, dim_out_);
-  Vector<double> unit_vector = Vector<double>::Zero(s.width);
   for (Index j = 0; j < s.count; ++j) {
-    for (Index b = 0; b < s.width; ++b) {
-      unit_vector[b] = 1;
-      multiply(s, s.first + j, unit_vector.data(), out.row(j * s.width + b).data());
-      unit_vector[b] = 0;
-    }
+    out.middleRows(j * s.width, s.width) = s.scale[j] * s.factors.factor(j, W_.row(s.first + j).data()).transpose();
   }
   return out;
 }
@@ -181,7 +85,7 @@ Matrix<double> Expansion::factors(const Segment& s) const {
 Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterStride<>> G, int threads) const {
   Matrix<double> out(dim_coef_, dim_coef_);
   std::vector<Matrix<double>> all;
-  for (const Segment& s : segments_) all.push_back(factors(s));
+  for (const Segment& s : segments_) all.push_back(columns(s));
   const auto entry = [&](Index i, Index j) { return i >= j ? G(i, j) : G(j, i); };
   for (std::size_t si = 0; si < segments_.size(); ++si) {
     for (std::size_t ti = 0; ti <= si; ++ti) {
@@ -222,7 +126,7 @@ Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index
   const auto terms = static_cast<Index>(kernel.terms().size());
   Index count = frequency_count(n_components);
   if (sampling == Sampling::phases) {
-    const bool alone = kernel.separable() && !std::holds_alternative<OwnSpectrum>(kernel.terms()[0].coupling);
+    const bool alone = kernel.separable() && !std::holds_alternative<UserSpectrum>(kernel.terms()[0].coupling);
     require(alone,
             "sampling 'phases' is known for one scalar kernel, alone or decomposable, not for a sum or for "
             "curl-free, divergence-free and Spectral kernels");

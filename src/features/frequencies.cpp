@@ -132,20 +132,20 @@ Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index cou
 }
 
 HadamardFrequencies sample_hadamard(const Term& term, Index d, Index count, const Random& random) {
-  require(!std::holds_alternative<OwnSpectrum>(term.coupling),
+  require(!std::holds_alternative<UserSpectrum>(term.coupling),
           "sampling 'hadamard' is not known for a Spectral kernel, only 'iid'");
-  require(!term.bounded, "sampling 'hadamard' is not known for bounded features");
+  require(!has_bounded_features(term.coupling), "sampling 'hadamard' is not known for bounded features");
   return sample_hadamard(term.scalar, d, count, random);
 }
 
 Matrix<double> sample_frequencies(const Term& term, Index d, Index count, const Random& random, Sampling sampling) {
   if (sampling == Sampling::hadamard) return sample_hadamard(term, d, count, random).matrix();
-  if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
+  if (const auto* spectrum = std::get_if<UserSpectrum>(&term.coupling)) {
     require(sampling == Sampling::iid, "sampling '{}' is not known for a Spectral kernel, only 'iid'",
             sampling_name(sampling));
     return checked_frequencies(**spectrum, count, d, random);
   }
-  if (!term.bounded) return sample_frequencies(term.scalar, d, count, random, sampling);
+  if (!has_bounded_features(term.coupling)) return sample_frequencies(term.scalar, d, count, random, sampling);
   length_scale(term.scalar).check_dimension(kernel_name(term.scalar), d);
   return draw(WeightedGaussian{length_scale(term.scalar)}, d, count, random, sampling);
 }

@@ -3,7 +3,7 @@
 
 #include <carmina/core/error.hpp>
 #include <carmina/features/map_operations.hpp>
-#include <carmina/features/sketched_map.hpp>
+#include <carmina/features/scalar_maps.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -82,7 +82,13 @@ void evaluate_few(const M& map, const typename M::Scalar* x, Index ldx, Index ro
   for (Index u = 0; u < units; u += step) map.tile(in, u, std::min(step, units - u), out + u, units, ldo);
 }
 
+template <class M, class... Maps>
+constexpr bool is_registered(std::type_identity<std::variant<Maps...>>) {
+  return (std::same_as<M, Maps> || ...) || std::same_as<M, GivenFeatures<typename M::Scalar>>;
+}
+
 #define CARMINA_INSTANTIATE(M)                                                                                  \
+  static_assert(is_registered<M>(std::type_identity<AnyScalarMap<M::Scalar>>()), "scalar_maps.hpp lacks it");   \
   template void evaluate(const M&, ConstView<M::Scalar>, View<M::Scalar>, const Execution&);                    \
   template void apply(const M&, ConstView<M::Scalar>, ConstView<M::Scalar>, View<M::Scalar>, const Execution&); \
   template void evaluate_few(const M&, const M::Scalar*, Index, Index, M::Scalar*, Index);

@@ -10,7 +10,7 @@
 namespace carmina {
 namespace {
 
-// Per anchor of a run: for a scalar coupling its value; for an own spectrum the p p values of its K_0, for a
+// Per anchor of a run: for a scalar coupling its value; for a user's spectrum the p p values of its K_0, for a
 // differential one over a mixture those of K; for one over a stationary kernel what K is made of,
 //   K_curl = -g' L^-2 - g'' (L^-2 delta)(L^-2 delta)ᵀ,  K_div = tr(K_curl) I - K_curl  (SPEC 1b, per-dimension scales).
 struct PairRun {
@@ -20,7 +20,7 @@ struct PairRun {
 class TermEvaluator {
  public:
   TermEvaluator(const Term& term, Index d, Index p) : term_(term), d_(d), p_(p) {
-    if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
+    if (const auto* spectrum = std::get_if<UserSpectrum>(&term.coupling)) {
       spectrum_ = &**spectrum;
       if (!spectrum_->has_values()) checked_values(*spectrum_, Matrix<double>::Zero(1, d));  // says why there are none
       return;
@@ -31,11 +31,9 @@ class TermEvaluator {
       inverse_square_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / (width[j] * width[j]); });
       inverse_ = inverse_square_.cwiseSqrt();
     }
-    if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-      differential_ = true;
-      curl_ = *kind == Differential::curl_free;
-      if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) mixture_ = mixture;
-    }
+    differential_ = is_differential(term.coupling);
+    curl_ = std::holds_alternative<CurlFreeCoupling>(term.coupling);
+    if (differential_) mixture_ = std::get_if<SpectralMixture>(&term.scalar);
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A_ = matrix->A();
   }
 
@@ -117,7 +115,7 @@ class TermEvaluator {
     for (Index a = 0; !curl_ && a < p_; ++a) block[a * p_ + a] += trace;
   }
 
-  // out (p) += K(x, z) c in O(p) for differential and uncoupled terms.
+  // out (p) += K(x, z) c in O(p) for differential and independent terms.
   void add_product(const double* x, const double* z, const double* c, const PairRun& pairs, std::size_t i,
                    double* out) const {
     if (has_blocks()) {

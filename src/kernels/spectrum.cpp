@@ -77,7 +77,7 @@ Matrix<double> checked_values(const Spectrum& spectrum, const Matrix<double>& de
   return K;
 }
 
-OwnSpectrum::OwnSpectrum(std::shared_ptr<const Spectrum> spectrum) : spectrum_(std::move(spectrum)) {
+UserSpectrum::UserSpectrum(std::shared_ptr<const Spectrum> spectrum) : spectrum_(std::move(spectrum)) {
   require(spectrum_ != nullptr, "Spectral: there is no spectrum");
   require(spectrum_->dim_out() > 0, "Spectral: the number of outputs must be at least 1, found {}",
           spectrum_->dim_out());

@@ -25,6 +25,8 @@ std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
 void FitOptions::check() const {
   const FitTask task(*this);
   const bool sketched = task.sketched(), squared = task.squared;
+  require(!std::holds_alternative<LearntFactors>(coupling) && !std::holds_alternative<UserSpectrum>(coupling),
+          "the coupling '{}' of outputs is not for a kernel by name", coupling_name(coupling));
   const std::vector<Solver> known = solvers_for(task);
   if (std::find(known.begin(), known.end(), task.solver) == known.end()) {
     std::string taken;

@@ -31,7 +31,7 @@ void FitPipeline<T>::prepare() {
   plan(rows.known_rows());
   {
     PhaseTimer timer(report, "summary");
-    summary = summarize(rows, options.fill_missing, options.coupling == OutputCoupling::covariance, execution,
+    summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
                         !options.kernel && !options.length_scale, &options.loss);
     transform = input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);

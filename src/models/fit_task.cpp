@@ -6,15 +6,6 @@
 #include <algorithm>
 
 namespace carmina {
-namespace {
-
-// Coefficients of a Fourier feature of a term, for p outputs of d inputs.
-double coefficients_of(const Term& term, Index d, Index p) {
-  const auto* kind = std::get_if<Differential>(&term.coupling);
-  return static_cast<double>(!kind ? p : *kind == Differential::curl_free ? 1 : d - 1);
-}
-
-}  // namespace
 
 const std::vector<std::string>& solver_names() {
   static const std::vector<std::string> names = {"auto", "direct", "cg",     "lsmr", "idr",
@@ -58,16 +49,16 @@ FitTask::FitTask(const FitOptions& given, Index dim_in, Index dim_out, double ro
   p = static_cast<double>(dim_out);
   scalar_bytes = static_cast<double>(bytes);
   const auto components = static_cast<double>(sketch ? n_components(*sketch) : given.n_components);
-  const bool coupled = given.kernel ? !std::holds_alternative<Uncoupled>(given.kernel->terms()[0].coupling)
-                                    : given.coupling != OutputCoupling::none;
-  by_eigen = given.alpha == 0 || (coupled && dim_out > 8);
-  m = order = components;
+  const OutputCoupling& coupling = given.kernel ? given.kernel->terms()[0].coupling : given.coupling;
+  by_eigen = given.alpha == 0 || (!std::holds_alternative<Independent>(coupling) && dim_out > 8);
+  m = components;
+  order = components * static_cast<double>(factor_columns(given.coupling, dim_out));
   if (given.kernel) {
     m = components * (sketch ? 1.0 : static_cast<double>(given.kernel->terms().size()));
     order = 0;
-    for (const Term& term : given.kernel->terms()) order += components * coefficients_of(term, dim_in, dim_out);
-  } else if (given.coupling != OutputCoupling::curl_free) {
-    order = components * p;
+    for (const Term& term : given.kernel->terms()) {
+      order += components * static_cast<double>(factor_columns(term.coupling, dim_out));
+    }
   }
   if (separable) order = m;
 }

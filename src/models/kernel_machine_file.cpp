@@ -29,22 +29,20 @@ SpectralMixture get_mixture(const ModelFile& file, std::size_t i, const std::str
 Json to_json(const Kernel& kernel, ModelFile& file) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
-    require(!std::holds_alternative<Callable>(term.scalar) && !std::holds_alternative<OwnSpectrum>(term.coupling),
+    require(!std::holds_alternative<Callable>(term.scalar) && !std::holds_alternative<UserSpectrum>(term.coupling),
             "a model whose kernel is made of functions (Callable, Spectral, FromSignature) cannot be saved: files hold "
             "numbers, never code");
     Json json = {{"weight", term.weight},
                  {"name", kernel_name(term.scalar)},
                  {"length_scale", length_scale_values(term.scalar)},
                  {"parameters", kernel_parameters(term.scalar)},
-                 {"coupling", "none"}};
+                 {"coupling", coupling_name(term.coupling)}};
     if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) {
       json["family"] = family_name(mixture->mixture().family);
       put_mixture(file, terms.size(), mixture->mixture());
     }
-    if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-      json["coupling"] = *kind == Differential::curl_free ? "curl-free" : "divergence-free";
-      if (term.bounded) json["bounded"] = true;
-    } else if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
+    if (has_bounded_features(term.coupling)) json["bounded"] = true;
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       json["coupling"] = "matrix";
       file.put<double>(fmt::format("output_matrix.{}", terms.size()), matrix->A());
     }
@@ -67,16 +65,11 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
     require(is_stationary(scalar) != widths.empty(), "the {} kernel has {} length scales", kernel_name(scalar),
             widths.size());
     const auto weight = term.at("weight").get<double>();
-    if (coupling == "none") {
-      terms.push_back({weight, std::move(scalar), Uncoupled{}});
-    } else if (coupling == "matrix") {
+    if (coupling == "matrix") {
       const auto matrix = fmt::format("output_matrix.{}", terms.size());
       terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(matrix))});
     } else {
-      require(coupling == "curl-free" || coupling == "divergence-free", "unknown coupling '{}'", coupling);
-      terms.push_back({weight, std::move(scalar),
-                       coupling == "curl-free" ? Differential::curl_free : Differential::divergence_free,
-                       term.value("bounded", false)});
+      terms.push_back({weight, std::move(scalar), parse_coupling(coupling, term.value("bounded", false))});
     }
   }
   return Kernel(std::move(terms));

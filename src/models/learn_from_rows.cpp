@@ -14,8 +14,7 @@ LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, Solve
   PhaseTimer timer(report, "evidence");
   const Index d = rows.dim_in(), p = rows.dim_out();
   rows.read_at_once(block_rows(d + p, options.execution));
-  const bool covariance = options.coupling == OutputCoupling::covariance;
-  const DataSummary summary = summarize(rows, options.fill_missing, covariance, options.execution);
+  const DataSummary summary = summarize(rows, options.fill_missing, options.needs_covariance(), options.execution);
   const InputTransform transform = input_transform(summary, options, options.differential());
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);

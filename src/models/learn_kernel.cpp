@@ -2,7 +2,6 @@
 #include <carmina/core/error.hpp>
 #include <carmina/features/expansion.hpp>
 #include <carmina/models/learn_kernel.hpp>
-#include <carmina/solvers/differential_factors.hpp>
 #include <carmina/solvers/fourier_evidence.hpp>
 
 #include <Eigen/Eigenvalues>
@@ -12,6 +11,13 @@
 
 namespace carmina {
 namespace {
+
+// The first columns of the factor (p, rank) in row j: terms with fewer than `rank` leave zeros behind theirs.
+template <class M>
+auto factor_at(M& factors, Index j, Index p, Index columns) {
+  using Factor = std::conditional_t<std::is_const_v<M>, const Matrix<double>, Matrix<double>>;
+  return Eigen::Map<Factor>(factors.row(j).data(), p, factors.cols() / p).leftCols(columns);
+}
 
 // Coordinates: per term the logarithms of its widths, if it has any, and of its multiple; then that of the noise.
 class KernelFeatures {
@@ -23,31 +29,21 @@ class KernelFeatures {
     const bool separable = kernel.separable() != nullptr;
     for (Index t = 0; t < terms; ++t) {
       const Term& term = kernel.terms()[static_cast<std::size_t>(t)];
-      require(!term.bounded, "evidence: bounded features do not fit it, their measure is not the kernel's own");
-      Part part{term, t * count, count, size_, 0, 1, {}};
-      if (!std::holds_alternative<OwnSpectrum>(term.coupling)) {
+      require(!has_bounded_features(term.coupling),
+              "evidence: bounded features do not fit it, their measure is not the kernel's own");
+      Part part{term, OutputFactors(term.coupling, p, W_.middleRows(t * count, count)), t * count, count, size_, 0};
+      if (!std::holds_alternative<UserSpectrum>(term.coupling)) {
         part.widths = static_cast<Index>(length_scale_values(term.scalar).size());
       }
       size_ += part.widths + 1;
-      if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
-        part.width = *kind == Differential::curl_free ? 1 : p;
-      } else if (const auto* spectrum = std::get_if<OwnSpectrum>(&term.coupling)) {
-        part.factors = checked_factors(**spectrum, W_.middleRows(part.first, count));
-        part.width = part.factors.cols();
-      } else if (separable) {
-        // Outputs come apart in the eigenbasis of A: each has a process of its own.
-        if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
-          const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix->A());
-          basis_ = eigen.eigenvectors();
-          delta_ = eigen.eigenvalues().cwiseMax(0);
-        }
-      } else {
-        const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
-        part.factors = matrix ? Matrix<double>(factor_output_matrix(matrix->A()).root())
-                              : Matrix<double>(Matrix<double>::Identity(p, p));
-        part.width = part.factors.cols();
+      const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
+      if (separable && matrix) {
+        // In the eigenbasis of A each output has a process of its own.
+        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix->A());
+        basis_ = eigen.eigenvectors();
+        delta_ = eigen.eigenvalues().cwiseMax(0);
       }
-      rank_ = std::max(rank_, part.width);
+      rank_ = std::max(rank_, part.factors.columns());
       parts_.push_back(std::move(part));
     }
     separate_ = separable;
@@ -69,7 +65,7 @@ class KernelFeatures {
       const auto widths = length_scale_values(part.term.scalar);
       for (Index k = 0; k < part.widths; ++k) at[part.at + k] = std::log(widths[static_cast<std::size_t>(k)]);
       double size = share;
-      if (std::holds_alternative<Differential>(part.term.coupling)) {
+      if (is_differential(part.term.coupling)) {
         // |w|^2 / p is about the variance of an output of these.
         const double square =
             W_.middleRows(part.first, part.count).squaredNorm() / static_cast<double>(part.count * p_);
@@ -95,14 +91,9 @@ class KernelFeatures {
         if (part.widths > 0) out.W.row(j) = W_.row(j).cwiseProduct(stretch.transpose());
         if (separate_) {
           out.real.row(j) = size * delta_.cwiseSqrt().transpose();
-        } else if (const auto* kind = std::get_if<Differential>(&part.term.coupling)) {
-          Vector<double> factor(p_ * part.width);
-          DifferentialFactor(*kind == Differential::curl_free, p_).factor(out.W.row(j).data(), size, factor.data());
-          scatter(factor.data(), part.width, out.real.row(j).data());
         } else {
-          const bool own = std::holds_alternative<OwnSpectrum>(part.term.coupling);
-          const Matrix<double> factor = size * part.factors.middleRows(own ? (j - part.first) * p_ : 0, p_);
-          scatter(factor.data(), part.width, out.real.row(j).data());
+          factor_at(out.real, j, p_, part.factors.columns()) =
+              size * part.factors.factor(j - part.first, out.W.row(j).data());
         }
       }
     }
@@ -119,10 +110,9 @@ class KernelFeatures {
         out[part.at + part.widths] += by.real.row(j).dot(points.real.row(j)) / 2;
         if (part.widths == 0) continue;
         Vector<double> by_frequency = by.W.row(j).transpose();
-        if (const auto* kind = std::get_if<Differential>(&part.term.coupling)) {
-          const Vector<double> gathered = gather(by.real.row(j).data(), part.width);
-          DifferentialFactor(*kind == Differential::curl_free, p_)
-              .add_gradient(points.W.row(j).data(), size, gathered.data(), by_frequency.data());
+        if (!separate_) {
+          const Matrix<double> by_factor = size * factor_at(by.real, j, p_, part.factors.columns());
+          part.factors.add_gradient(points.W.row(j).data(), by_factor, by_frequency.data());
         }
         // w = w_0 l_0 / l
         for (Index k = 0; k < by_frequency.size(); ++k) {
@@ -155,10 +145,9 @@ class KernelFeatures {
  private:
   struct Part {
     Term term;
-    Index first, count;      // its frequencies
-    Index at, widths;        // its coordinates: widths, then the multiple
-    Index width;             // columns of its factors
-    Matrix<double> factors;  // B (p, width), or one below the other for each frequency of an own spectrum
+    OutputFactors factors;
+    Index first, count;  // its frequencies
+    Index at, widths;    // its coordinates: widths, then the multiple
   };
 
   Vector<double> widths_ratio(const Part& part, const Vector<double>& at) const {
@@ -170,16 +159,6 @@ class KernelFeatures {
     }
     return out;
   }
-  // Factors (p, width) among the columns for (p, rank), and back.
-  void scatter(const double* factor, Index width, double* row) const {
-    for (Index a = 0; a < p_; ++a) std::copy_n(factor + a * width, width, row + a * rank_);
-  }
-  Vector<double> gather(const double* row, Index width) const {
-    Vector<double> out(p_ * width);
-    for (Index a = 0; a < p_; ++a) std::copy_n(row + a * rank_, width, out.data() + a * width);
-    return out;
-  }
-
   Kernel kernel_;
   Index p_, rank_ = 1, size_ = 0;
   Matrix<double> W_;

@@ -36,23 +36,8 @@ Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transfor
     width = median_distance(sample, summary.sample_weights, options.execution);
   }
   const ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width, parameters);
-  switch (options.coupling) {
-    case OutputCoupling::none:
-      return Kernel(Term{1, scalar, Uncoupled{}});
-    case OutputCoupling::curl_free:
-      return CurlFree(scalar, options.bounded);
-    case OutputCoupling::divergence_free:
-      return DivergenceFree(scalar, options.bounded);
-    case OutputCoupling::identity: {
-      const Index p = summary.target_mean.size();
-      return Decomposable(scalar, Matrix<double>::Identity(p, p));
-    }
-    case OutputCoupling::covariance:
-      return Decomposable(scalar, summary.target_covariance);
-    case OutputCoupling::matrix:
-      return Decomposable(scalar, options.output_matrix);
-  }
-  fail("unknown output coupling");
+  if (options.needs_covariance()) return Decomposable(scalar, summary.target_covariance);
+  return Kernel(own_term(scalar, options.coupling));
 }
 
 }  // namespace carmina

@@ -39,12 +39,6 @@ constexpr Names<Inference, 3> inferences{
     "inference", {{{Inference::fourier, "fourier"}, {Inference::exact, "exact"}, {Inference::inducing, "inducing"}}}};
 constexpr Names<KlCopies, 3> copy_names{"kl_copies",
                                         {{{KlCopies::all, "all"}, {KlCopies::one, "one"}, {KlCopies::none, "none"}}}};
-constexpr Names<MixtureOutputs, 4> output_names{"outputs",
-                                                {{{MixtureOutputs::coupled, "coupled"},
-                                                  {MixtureOutputs::independent, "independent"},
-                                                  {MixtureOutputs::curl_free, "curl-free"},
-                                                  {MixtureOutputs::divergence_free, "divergence-free"}}}};
-
 // B with B Bᵀ = C, for a positive semi-definite C to rounding.
 Matrix<double> covariance_root(const Matrix<double>& C) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(C);
@@ -57,8 +51,6 @@ Inference parse_inference(const std::string& name) { return inferences.parse(nam
 std::string inference_name(Inference inference) { return inferences.name(inference); }
 KlCopies parse_kl_copies(const std::string& name) { return copy_names.parse(name); }
 std::string kl_copies_name(KlCopies copies) { return copy_names.name(copies); }
-MixtureOutputs parse_mixture_outputs(const std::string& name) { return output_names.parse(name); }
-std::string mixture_outputs_name(MixtureOutputs outputs) { return output_names.name(outputs); }
 
 void SpectralMixtureOptions::check() const {
   require(n_mixtures > 0, "fit: n_mixtures must be at least 1, found {}", n_mixtures);
@@ -79,7 +71,13 @@ void SpectralMixtureOptions::check() const {
   require(learning_rate > 0 && std::isfinite(learning_rate), "fit: learning_rate must be positive, found {}",
           learning_rate);
   require(step_draws > 0 && n_draws > 0 && n_starts > 0, "fit: numbers of draws and starts must be at least 1");
-  require(n_inducing >= 0 && rank >= 0, "fit: n_inducing and rank must not be negative");
+  const auto* factors = std::get_if<LearntFactors>(&coupling);
+  require(n_inducing >= 0 && (!factors || factors->rank >= 0), "fit: n_inducing and rank must not be negative");
+  require(factors || is_differential(coupling) || std::holds_alternative<Independent>(coupling),
+          "fit: a spectral mixture has learnt factors, independent outputs or a curl-free or divergence-free field; "
+          "found '{}'",
+          coupling_name(coupling));
+  require(!has_bounded_features(coupling), "fit: bounded features are not known for a spectral mixture");
 }
 
 std::vector<SpectralMixtureMachine::DrawPrediction> SpectralMixtureMachine::predict_draws(

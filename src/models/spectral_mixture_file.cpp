@@ -12,24 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-const char* structure_name(OutputStructure structure) {
-  switch (structure) {
-    case OutputStructure::factors:
-      return "factors";
-    case OutputStructure::curl_free:
-      return "curl-free";
-    case OutputStructure::divergence_free:
-      return "divergence-free";
-  }
-  fail("unknown structure of outputs");
-}
-OutputStructure parse_structure(const std::string& name) {
-  for (const auto one : {OutputStructure::factors, OutputStructure::curl_free, OutputStructure::divergence_free}) {
-    if (name == structure_name(one)) return one;
-  }
-  fail("unknown structure of outputs '{}'", name);
-}
-
 void put_if_any(ModelFile& file, const std::string& name, const Matrix<double>& values) {
   if (values.size() > 0) file.put<double>(name, values);
 }
@@ -81,7 +63,7 @@ ModelFile SpectralMixtureMachine::to_file() const {
   file.texts["mixture"] = Json{
       {"family", family_name(parameters_.mixture.family)},
       {"inference", inference_name(inference_)},
-      {"structure", structure_name(parameters_.structure)},
+      {"structure", is_differential(parameters_.coupling) ? coupling_name(parameters_.coupling) : "factors"},
       {"draws", points_.size()},
       {"evidence", evidence_},
       {"start_evidences", start_evidences_},
@@ -103,7 +85,7 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     SpectralMixtureMachine m;
     const Json about = Json::parse(file.text("mixture"));
     m.inference_ = parse_inference(about.at("inference").get<std::string>());
-    m.parameters_.structure = parse_structure(about.at("structure").get<std::string>());
+    m.parameters_.coupling = parse_coupling(about.at("structure").get<std::string>());
     m.parameters_.mixture = {get_vector(file, "weights"), file.get<double>("means"), file.get<double>("scales"),
                              make_mixture_family(about.at("family").get<std::string>())};
     m.parameters_.mixture.check();

@@ -82,8 +82,7 @@ class MixtureLearner {
       : X_(X),
         options_(options),
         targets_(Y, weights, options.fit_intercept,
-                 options.inference != Inference::fourier || options.outputs == MixtureOutputs::curl_free ||
-                     options.outputs == MixtureOutputs::divergence_free) {
+                 options.inference != Inference::fourier || is_differential(options.coupling)) {
     if (options.inference == Inference::fourier) {
       objective_ = make_fourier_objective(X, targets_.Y, weights, options);
     } else {
@@ -121,25 +120,25 @@ class MixtureLearner {
     }
     at.mixture.family = options_.family;
     at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);
-    if (options_.outputs == MixtureOutputs::curl_free || options_.outputs == MixtureOutputs::divergence_free) {
-      at.structure =
-          options_.outputs == MixtureOutputs::curl_free ? OutputStructure::curl_free : OutputStructure::divergence_free;
+    at.coupling = options_.coupling;
+    const auto* factors = std::get_if<LearntFactors>(&options_.coupling);
+    if (is_differential(options_.coupling)) {
       // k_q'' is of the size of its squared frequency: weights such that the outputs have variance 1 again.
       for (Index q = 0; q < at.mixture.size(); ++q) {
         const double square = (at.mixture.means.row(q).squaredNorm() + at.mixture.scales.row(q).squaredNorm()) * 4 *
                               std::numbers::pi * std::numbers::pi;
         at.mixture.weights[q] *= static_cast<double>(p) / square;
       }
-    } else if (p == 1 || options_.outputs == MixtureOutputs::independent || options_.inference != Inference::fourier) {
+    } else if (p == 1 || !factors || options_.inference != Inference::fourier) {
       const Index rank = options_.inference == Inference::fourier ? p : 1;
       const Matrix<double> identity = Matrix<double>::Identity(rank, rank);
       at.real = Eigen::Map<const Vector<double>>(identity.data(), identity.size())
                     .transpose()
                     .replicate(at.mixture.size(), 1);
     } else {
-      const Index rank = options_.rank > 0 ? options_.rank : std::min<Index>(p, 2);
+      const Index rank = factors->rank > 0 ? factors->rank : std::min<Index>(p, 2);
       at.real = start_factors(targets_.Y, at.mixture.size(), rank, stream(Stream::mixture_factors));
-      if (options_.phases) {
+      if (factors->phases) {
         const Random phases = stream(Stream::mixture_phases);
         at.imaginary = Matrix<double>::NullaryExpr(at.real.rows(), at.real.cols(), [&](Index q, Index k) {
           return 0.05 * phases.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
@@ -160,9 +159,8 @@ class MixtureLearner {
     SpectralMixtureMachine machine;
     PhaseTimer timer(machine.report_, "learning");
     const SpectralParameters first = start_parameters(start);
-    const bool learn_factors = first.structure == OutputStructure::factors && first.real.size() > 0 &&
-                               targets_.Y.cols() > 1 && options_.inference == Inference::fourier &&
-                               options_.outputs == MixtureOutputs::coupled;
+    const bool learn_factors = std::holds_alternative<LearntFactors>(first.coupling) && targets_.Y.cols() > 1 &&
+                               options_.inference == Inference::fourier;
     const std::string method = solver();
     const auto kind = method == "natural_gradient" ? Parameterization::natural : options_.parameterization;
     const SpectralCoordinates coordinates(first, kind, learn_factors);
@@ -254,7 +252,7 @@ class MixtureLearner {
     objective_->finish(at, targets_.scale, machine.points_, machine.posteriors_, machine.process_, machine.evidence_);
     const bool process = options_.inference != Inference::fourier;
     at.noise = process ? Vector<double>(at.noise[0] * squares) : Vector<double>(at.noise.cwiseProduct(squares));
-    if (process || at.structure != OutputStructure::factors || p == 1) {
+    if (process || is_differential(at.coupling) || p == 1) {
       at.mixture.weights *= squares[0];
       at.real = Matrix<double>();
     } else if (at.real.size() > 0) {
@@ -289,12 +287,12 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(ConstView<double> X, ConstVie
   require(X.rows() == Y.rows(), "fit: Y has {} rows, X has {}", Y.rows(), X.rows());
   require(X.rows() > 0 && X.cols() > 0 && Y.cols() > 0, "fit: the data is empty");
   require(X.allFinite(), "fit: X holds NaN or infinity");
-  const bool field = options.outputs == MixtureOutputs::curl_free || options.outputs == MixtureOutputs::divergence_free;
-  require(!field || X.cols() == Y.cols(), "fit: outputs '{}' needs as many targets as inputs, found {} and {}",
-          mixture_outputs_name(options.outputs), Y.cols(), X.cols());
-  require(!field || options.inference == Inference::fourier, "fit: outputs '{}' needs inference 'fourier'",
-          mixture_outputs_name(options.outputs));
-  require(options.rank <= Y.cols(), "fit: rank {} is larger than the number of outputs, {}", options.rank, Y.cols());
+  check_dimensions(options.coupling, X.cols(), Y.cols());
+  require(!is_differential(options.coupling) || options.inference == Inference::fourier,
+          "fit: outputs '{}' needs inference 'fourier'", coupling_name(options.coupling));
+  const auto* factors = std::get_if<LearntFactors>(&options.coupling);
+  require(!factors || factors->rank <= Y.cols(), "fit: rank {} is larger than the number of outputs, {}",
+          factors ? factors->rank : 0, Y.cols());
   if (options.start) {
     options.start->check();
     require(options.start->dim_in() == X.cols(), "fit: the start is for {} inputs, X has {}", options.start->dim_in(),

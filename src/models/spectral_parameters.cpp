@@ -1,11 +1,12 @@
 // models/spectral_parameters.cpp -- spectral points of parameters and back; coordinates; divergences.
 #include <carmina/core/error.hpp>
+#include <carmina/features/output_factors.hpp>
 #include <carmina/models/spectral_parameters.hpp>
-#include <carmina/solvers/differential_factors.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 namespace carmina {
 namespace {
@@ -30,6 +31,12 @@ Divergence divergence(const LaplaceFamily&, double mean, double scale, double me
   const double sign = shift > 0 ? 1 : shift < 0 ? -1 : 0;
   return {std::log(scale0 / scale) + distance / scale0 + scale / scale0 * e - 1, sign * (1 - e) / scale0,
           -1 / scale + (1 + distance / scale) * e / scale0};
+}
+
+// Factors that are functions of the frequency; none where each component has its own.
+std::optional<OutputFactors> frequency_factors(const SpectralParameters& at) {
+  if (!is_differential(at.coupling)) return std::nullopt;
+  return OutputFactors(at.coupling, at.dim_out());
 }
 
 auto flat(const Matrix<double>& A) { return Eigen::Map<const Vector<double>>(A.data(), A.size()); }
@@ -66,13 +73,12 @@ SpectralDraw draw_points(const Mixture& mixture, const std::vector<Index>& count
 
 WeightedFrequencies spectral_points(const SpectralParameters& at, const SpectralDraw& draw) {
   const Index M = draw.eps.rows(), d = draw.eps.cols(), p = at.dim_out();
-  const DifferentialFactor differential(at.structure == OutputStructure::curl_free, p);
-  const bool own = at.structure == OutputStructure::factors;
+  const auto factors = frequency_factors(at);
   WeightedFrequencies points;
   points.W.resize(M, d);
   points.noise = at.noise;
-  points.real.resize(M, own ? at.real.cols() : differential.columns());
-  if (own && at.imaginary.size() > 0) points.imaginary.resize(M, at.imaginary.cols());
+  points.real.resize(M, factors ? p * factors->columns() : at.real.cols());
+  if (!factors && at.imaginary.size() > 0) points.imaginary.resize(M, at.imaginary.cols());
   std::visit(
       [&](const auto& family) {
         for (Index j = 0; j < M; ++j) {
@@ -83,11 +89,12 @@ WeightedFrequencies spectral_points(const SpectralParameters& at, const Spectral
             points.W(j, k) =
                 turn * family.frequency(at.mixture.means(q, k), at.mixture.scales(q, k), draw.eps(j, k)).frequency;
           }
-          if (own) {
+          if (factors) {
+            Eigen::Map<Matrix<double>>(points.real.row(j).data(), p, factors->columns()) =
+                size * factors->factor(j, points.W.row(j).data());
+          } else {
             points.real.row(j) = size * at.real.row(q);
             if (points.imaginary.size() > 0) points.imaginary.row(j) = size * at.imaginary.row(q);
-          } else {
-            differential.factor(points.W.row(j).data(), size, points.real.row(j).data());
           }
         }
       },
@@ -98,8 +105,7 @@ WeightedFrequencies spectral_points(const SpectralParameters& at, const Spectral
 void add_pulled_back(const SpectralParameters& at, const SpectralDraw& draw, const WeightedFrequencies& points,
                      const WeightedFrequencies& gradient, SpectralParameters& out) {
   const Index M = draw.eps.rows(), d = draw.eps.cols();
-  const DifferentialFactor differential(at.structure == OutputStructure::curl_free, at.dim_out());
-  const bool own = at.structure == OutputStructure::factors;
+  const auto factors = frequency_factors(at);
   out.noise += gradient.noise;
   Vector<double> by_frequency(d);
   std::visit(
@@ -110,14 +116,15 @@ void add_pulled_back(const SpectralParameters& at, const SpectralDraw& draw, con
                        size = std::sqrt(w / static_cast<double>(draw.counts[static_cast<std::size_t>(q)]));
           by_frequency = gradient.W.row(j).transpose();
           double by_size = gradient.real.row(j).dot(points.real.row(j));  // size times the derivative by it
-          if (own) {
+          if (factors) {
+            const Eigen::Map<const Matrix<double>> by(gradient.real.row(j).data(), at.dim_out(), factors->columns());
+            factors->add_gradient(points.W.row(j).data(), size * by, by_frequency.data());
+          } else {
             out.real.row(q) += size * gradient.real.row(j);
             if (points.imaginary.size() > 0) {
               by_size += gradient.imaginary.row(j).dot(points.imaginary.row(j));
               out.imaginary.row(q) += size * gradient.imaginary.row(j);
             }
-          } else {
-            differential.add_gradient(points.W.row(j).data(), size, gradient.real.row(j).data(), by_frequency.data());
           }
           out.mixture.weights[q] += by_size / (2 * w);
           for (Index k = 0; k < d; ++k) {

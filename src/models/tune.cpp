@@ -205,7 +205,7 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   DataRows<T> data(source);
   data.read_at_once(block_rows(source.dim_in() + source.dim_out(), fit.execution));
   const DataSummary summary =
-      summarize(data, fit.fill_missing, fit.coupling == OutputCoupling::covariance, fit.execution);
+      summarize(data, fit.fill_missing, fit.needs_covariance(), fit.execution);
   const InputTransform transform = input_transform(summary, fit, fit.differential());
   const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
   kernels[0].check_dimensions(source.dim_in(), source.dim_out());

@@ -24,7 +24,7 @@ double term_slope(const Term& term, Index dim_in) {
     const auto S = gaussian_spectrum(term, dim_in, "theory").array().eval();
     // Bounded features, one length scale: |A'| = d S, and |w|^2 / S is chi^2 with d + 2 degrees of freedom.
     const auto d = static_cast<double>(dim_in);
-    if (term.bounded) return term.weight * d * S[0] * std::sqrt((d + 2) * S[0]);
+    if (has_bounded_features(term.coupling)) return term.weight * d * S[0] * std::sqrt((d + 2) * S[0]);
     return term.weight * std::sqrt(std::pow(S.sum(), 3) + 6 * S.sum() * S.square().sum() + 8 * S.cube().sum());
   }
   if (roughness(term.scalar) != nullptr) return infinity;

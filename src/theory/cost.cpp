@@ -80,8 +80,7 @@ OperatorCost operator_cost(const Kernel& kernel, Index n_components, ConstView<d
   const Matrix<double> W = sample_term_frequencies(kernel, X.cols(), n_components, 0);
   const FourierMap<double> map(W);
   if (const Term* term = kernel.separable()) {
-    const auto* matrix = std::get_if<OutputMatrix>(&term->coupling);
-    const Matrix<double> B = matrix ? factor_output_matrix(matrix->A()).root() : Matrix<double>::Identity(p, p);
+    const Matrix<double> B = OutputFactors(term->coupling, p).factor(0, nullptr);
     return separable_cost(map, B, X, repetitions, execution);
   }
   return expanded_cost(map, Expansion(kernel, W, p), X, repetitions, execution);

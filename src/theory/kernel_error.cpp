@@ -19,7 +19,7 @@ constexpr Index numbers_at_once = Index(1) << 22;  // of the blocks and cosines 
 Kernel reduced(const Kernel& kernel) {
   const Term* term = kernel.separable();
   if (term == nullptr || constant_norm(*term) == 0) return kernel;
-  return Term{constant_norm(*term), term->scalar, Uncoupled{}};
+  return Term{constant_norm(*term), term->scalar, Independent{}};
 }
 
 // Column b of A(w_u) for every frequency, as the map's own factors give it: rows of (units, p), times what the terms'

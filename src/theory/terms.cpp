@@ -17,8 +17,8 @@ Index outputs_of(const Kernel& kernel, Index dim_in) {
 
 namespace {
 
-void refuse_own_spectrum(const Term& term) {
-  require(!std::holds_alternative<OwnSpectrum>(term.coupling),
+void refuse_user_spectrum(const Term& term) {
+  require(!std::holds_alternative<UserSpectrum>(term.coupling),
           "theory: nothing is known of the spectrum of a Spectral or FromSignature kernel; kernel_error and "
           "approximation_report measure the latter");
 }
@@ -26,13 +26,13 @@ void refuse_own_spectrum(const Term& term) {
 }  // namespace
 
 Matrix<double> constant_matrix(const Term& term, Index dim_out) {
-  refuse_own_spectrum(term);
+  refuse_user_spectrum(term);
   if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) return term.weight * matrix->A();
   return term.weight * Matrix<double>::Identity(dim_out, dim_out);
 }
 
 double constant_norm(const Term& term) {
-  refuse_own_spectrum(term);
+  refuse_user_spectrum(term);
   const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
   return term.weight * (matrix ? spectral_norm(matrix->A()) : 1.0);
 }
@@ -90,7 +90,8 @@ Vector<double> gaussian_spectrum(const Term& term, Index dim_in, const char* wha
           kernel_name(term.scalar));
   const Vector<double> S = Vector<double>::NullaryExpr(
       dim_in, [&](Index j) { return 1 / (gaussian->length_scale[j] * gaussian->length_scale[j]); });
-  require(!term.bounded || isotropic(S), "{}: bounded features are known here for one length scale only", what);
+  require(!has_bounded_features(term.coupling) || isotropic(S),
+          "{}: bounded features are known here for one length scale only", what);
   return S;
 }
 

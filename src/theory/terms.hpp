@@ -5,13 +5,10 @@
 
 namespace carmina::theory {
 
-inline bool is_curl_free(const Term& term) {
-  const auto* kind = std::get_if<Differential>(&term.coupling);
-  return kind != nullptr && *kind == Differential::curl_free;
-}
-inline bool is_differential(const Term& term) { return std::holds_alternative<Differential>(term.coupling); }
+inline bool is_curl_free(const Term& term) { return std::holds_alternative<CurlFreeCoupling>(term.coupling); }
+inline bool is_differential(const Term& term) { return carmina::is_differential(term.coupling); }
 
-// p of the kernel; 1 for an uncoupled one, whose error is a scalar times the identity. Checks dimensions, and
+// p of the kernel; 1 for an independent one, whose error is a scalar times the identity. Checks dimensions, and
 // that the kernel has a spectral measure.
 Index outputs_of(const Kernel& kernel, Index dim_in);
 // weight A of a term that is not differential, (p, p), and its largest eigenvalue.

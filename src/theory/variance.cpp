@@ -47,7 +47,8 @@ Matrix<double> bounded_moment(const Vector<double>& S, const Vector<double>& t, 
 }
 
 Matrix<double> moment_of(const Term& term, const Vector<double>& S, const Vector<double>& t) {
-  return term.bounded ? bounded_moment(S, t, is_curl_free(term)) : squared_moment(S, t, is_curl_free(term));
+  return has_bounded_features(term.coupling) ? bounded_moment(S, t, is_curl_free(term))
+                                             : squared_moment(S, t, is_curl_free(term));
 }
 
 SpectralMoments term_moments(const Term& term, Index dim_in, Index dim_out) {
@@ -111,7 +112,7 @@ double term_supremum(const Term& term, Index dim_in, double diameter) {
   const Vector<double> S = gaussian_spectrum(term, dim_in, "variance_supremum");
   const double square = term.weight * term.weight, d = static_cast<double>(dim_in);
   const bool curl = is_curl_free(term);
-  if (term.bounded) {
+  if (has_bounded_features(term.coupling)) {
     return maximum(
         [&](double r) { return spectral_norm(term_variance(term, r * Vector<double>::Unit(dim_in, 0), dim_in)); },
         diameter);
@@ -129,7 +130,8 @@ double term_orlicz(const Term& term, Index dim_in) {
   // |A(w)| = |w|^2 (all of these: ||w|^2 I - w wᵀ| = |w|^2 for d >= 2), E exp(x |w|^2) = prod_j (1 - 2 S_j x)^(-1/2)
   // = 2. One length scale: x = (1 - 4^(-1/d)) / (2 S), the paper's; several: bisection below the first pole.
   const Vector<double> S = gaussian_spectrum(term, dim_in, "orlicz_norm");
-  if (term.bounded) return term.weight * static_cast<double>(dim_in) * S[0] / std::log(2.0);  // |A'| = d S
+  if (has_bounded_features(term.coupling))
+    return term.weight * static_cast<double>(dim_in) * S[0] / std::log(2.0);  // |A'| = d S
   double low = 0, high = 1 / (2 * S.maxCoeff());
   if (isotropic(S)) {
     low = high *= 1 - std::pow(4.0, -1 / static_cast<double>(dim_in));
@@ -184,7 +186,8 @@ double variance_bound(const Kernel& kernel, const Vector<double>& delta) {
       continue;
     }
     const Vector<double> S = gaussian_spectrum(term, delta.size(), "variance_bound");
-    require(!term.bounded, "variance_bound: Prop. 3.1 is not known for bounded features; `variance` is exact for them");
+    require(!has_bounded_features(term.coupling),
+            "variance_bound: Prop. 3.1 is not known for bounded features; `variance` is exact for them");
     require(isotropic(S),
             "variance_bound: Prop. 3.1 is known for one length scale only; `variance` is exact for several");
     const bool curl = is_curl_free(term);

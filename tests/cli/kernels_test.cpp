@@ -85,7 +85,7 @@ TEST_F(Kernels, ThatAreNotFunctionsOfADifference) {
 
 TEST_F(Kernels, OfVectorFields) {
   for (const std::string kind : {"curl-free", "divergence-free"}) {
-    options_.coupling = kind == "curl-free" ? OutputCoupling::curl_free : OutputCoupling::divergence_free;
+    options_.coupling = parse_coupling(kind);
     for (const std::string approximation : {"fourier", "exact"}) {
       options_.approximation = approximation;
       EXPECT_THAT(fit({"--operator", kind, "--approximation", approximation}),
@@ -96,8 +96,7 @@ TEST_F(Kernels, OfVectorFields) {
 }
 
 TEST_F(Kernels, OfVectorFieldsWithBoundedFeatures) {
-  options_.coupling = OutputCoupling::divergence_free;
-  options_.bounded = true;
+  options_.coupling = DivergenceFreeCoupling{true};
   EXPECT_THAT(fit({"--operator", "divergence-free", "--bounded"}), HasSubstr("; bounded divergence-free gaussian"));
   EXPECT_EQ(Json::parse(run_well({"info", model_, "--json"}))["kernel"][0]["bounded"], true);
 }

@@ -199,19 +199,19 @@ TEST_F(Program, TakesEveryChoiceOfAFit) {
 
 TEST_F(Program, CouplesTargetsByAMatrix) {
   FitOptions options = small_fit();
-  options.coupling = OutputCoupling::matrix;
-  options.output_matrix = Matrix<double>{{1, 0.5}, {0.5, 2}};
-  write_table(folder_.path("A.csv"), {}, options.output_matrix);
+  const Matrix<double> A{{1, 0.5}, {0.5, 2}};
+  options.coupling = OutputMatrix(A);
+  write_table(folder_.path("A.csv"), {}, A);
   fit({"--output-matrix", folder_.path("A.csv")});
   expect_library(options);
   const Json about = Json::parse(run_well({"info", folder_.path("m"), "--json"}));
   EXPECT_EQ(about["kernel"][0]["output_matrix"], Json::parse("[[1, 0.5], [0.5, 2]]"));
   EXPECT_THAT(run_well({"info", folder_.path("m")}), HasSubstr("2 x 2"));
 
-  options.coupling = OutputCoupling::covariance;
+  options.coupling = TargetCovariance{};
   fit({"--operator", "decomposable", "--output-matrix", "covariance"});
   expect_library(options);
-  options.coupling = OutputCoupling::identity;
+  options.coupling = OutputMatrix(Matrix<double>::Identity(2, 2));
   fit({"--operator", "decomposable"});
   expect_library(options);
 }

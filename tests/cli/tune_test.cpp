@@ -94,7 +94,7 @@ TEST_F(TuneProgram, TenOfManyTrialsAreShown) {
 TEST_F(TuneProgram, TakesTheOptionsOfAFit) {
   options_.fit.approximation = "exact";
   options_.fit.kernel_name = "matern";
-  options_.fit.coupling = OutputCoupling::covariance;
+  options_.fit.coupling = TargetCovariance{};
   options_.fit.scale_inputs = options_.fit.fit_intercept = false;
   tuned(grid({"--approximation", "exact", "--kernel", "matern", "--output-matrix", "covariance", "--no-scale",
               "--no-intercept"}));

@@ -125,10 +125,10 @@ TEST(Expansion, FactorsSquareToTheSpectralDensityAndAdjointsAgree) {
         const Term& term = kernel.terms()[static_cast<std::size_t>(j / (W.rows() / terms))];
         Matrix<double> A = Matrix<double>::Identity(d, d);
         if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A = matrix->A();
-        if (const auto* kind = std::get_if<Differential>(&term.coupling)) {
+        if (is_differential(term.coupling)) {
           const Matrix<double> outer = W.row(j).transpose() * W.row(j);
-          A = *kind == Differential::curl_free ? outer
-                                               : Matrix<double>(outer.trace() * Matrix<double>::Identity(d, d) - outer);
+          const bool curl = std::holds_alternative<CurlFreeCoupling>(term.coupling);
+          A = curl ? outer : Matrix<double>(outer.trace() * Matrix<double>::Identity(d, d) - outer);
         }
         const auto rows = E.middleRows(j * d, d);
         EXPECT_LT(max_difference(rows * rows.transpose(), term.weight * double(terms) * A), 1e-11 * (1 + A.norm()));

@@ -144,7 +144,7 @@ Matrix<double> closed_density(const Kernel& kernel, const Vector<double>& w, Ind
   }
   if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) return density * matrix->A();
   const Matrix<double> outer = w * w.transpose();
-  if (std::get<Differential>(term.coupling) == Differential::curl_free) return density * outer;
+  if (std::holds_alternative<CurlFreeCoupling>(term.coupling)) return density * outer;
   return density * (w.squaredNorm() * Matrix<double>::Identity(p, p) - outer);
 }
 
@@ -268,7 +268,7 @@ std::vector<Case> bounded_cases() {
 TEST(BoundedFeatures, EstimateTheSameKernel) {
   for (const auto& [name, kernel, d, p] : bounded_cases()) {
     Term plain = kernel.terms()[0];
-    plain.bounded = false;
+    plain.coupling = parse_coupling(coupling_name(plain.coupling));
     const Matrix<double> X = 0.8 * random_matrix(5, d, 7), K = exact(plain, X, p);
     EXPECT_EQ(exact(kernel, X, p), K) << name;
     const double coarse = error(kernel, X, K, p, 128, 30), fine = error(kernel, X, K, p, 8192, 30);
@@ -309,7 +309,7 @@ TEST(BoundedFeatures, VaryLessAtZero) {
 
 TEST(BoundedFeatures, AreForGaussianVectorFieldsOnly) {
   EXPECT_THAT(message_of([] { CurlFree(Matern(1.0, 2.5), true); }), HasSubstr("'gaussian' only"));
-  EXPECT_THAT(message_of([] { Kernel(Term{1, Gaussian(1.0), Uncoupled{}, true}); }), HasSubstr("'gaussian' only"));
+  EXPECT_THAT(message_of([] { parse_coupling("none", true); }), HasSubstr("found 'none'"));
   EXPECT_NE(Kernel(CurlFree(Gaussian(1.0), true)), Kernel(CurlFree(Gaussian(1.0))));
 }
 

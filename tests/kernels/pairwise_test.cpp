@@ -96,7 +96,7 @@ TEST(PairwiseKernels, HaveNoFrequenciesDerivativesOrBounds) {
     for (const Sampling sampling : {Sampling::iid, Sampling::orthogonal, Sampling::sobol}) {
       EXPECT_EQ(message_of([&] { FourierMap<double>(kernel, 2, 10, 0, {}, sampling); }), reason);
     }
-    const Kernel alone(Term{1, kernel, Uncoupled{}});
+    const Kernel alone(Term{1, kernel, Independent{}});
     EXPECT_EQ(message_of([&] { theory::variance(alone, Vector<double>::Ones(2)); }), reason);
     EXPECT_EQ(message_of([&] { theory::uniform_bound(alone, 2, 1.0, 0.5, 100); }), reason);
     EXPECT_EQ(message_of([&] { length_scale(kernel); }), reason);

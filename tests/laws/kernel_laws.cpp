@@ -1,6 +1,5 @@
 // tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy, and what those with a spectral measure and
-// stationary ones must beside; a new kernel joins by one line in AllKernels, one with a measure also in
-// MeasuredKernels, a stationary one also in StationaryKernels.
+// stationary ones must beside; a new kernel joins by being in the variant ScalarKernel.
 #include <gtest/gtest.h>
 #include <carmina/features/kernel_map.hpp>
 #include <carmina/features/map_operations.hpp>
@@ -9,6 +8,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include "support/alternatives.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
@@ -52,9 +52,20 @@ Matrix<T> some_rows(Index n, Index d, std::uint64_t seed) {
 
 template <class K>
 class KernelLaws : public ::testing::Test {};
-using AllKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1,
-                                    Callable, SpectralMixture>;
+using AllKernels = testing::Alternatives<ScalarKernel>::Types;
 TYPED_TEST_SUITE(KernelLaws, AllKernels);
+
+template <class K>
+struct IsStationary : std::bool_constant<Stationary<K>> {};
+template <class K>
+concept DrawsFrequencies = requires(const K& k, const Random& random, double* out) { k.frequency(random, 0, out); };
+template <class K>
+struct HasMeasure : std::bool_constant<Stationary<K> || DrawsFrequencies<K>> {};
+
+TYPED_TEST(KernelLaws, IsOfTheKindThatItsFunctionsSay) {
+  EXPECT_EQ(is_stationary(some_kernel<TypeParam>(2)), IsStationary<TypeParam>::value);
+  EXPECT_EQ(has_spectral_measure(some_kernel<TypeParam>(2)), HasMeasure<TypeParam>::value);
+}
 
 TYPED_TEST(KernelLaws, IsSymmetricAndPositive) {
   for (const Index d : {1, 2, 7}) {
@@ -88,8 +99,8 @@ TYPED_TEST(KernelLaws, OperatorBlocksAreTheValuesTimesA) {
   const Matrix<double> X = some_rows<TypeParam>(35, 2, 17), Z = some_rows<TypeParam>(300, 2, 18);
   Matrix<double> A(2, 2);
   A << 2, 0.5, 0.5, 1;
-  // Together with an uncoupled term, so that no shorter way is taken.
-  const Kernel sum = 0.3 * Decomposable(kernel, A) + Kernel(Term{1, kernel, Uncoupled{}});
+  // Together with an independent term, so that no shorter way is taken.
+  const Kernel sum = 0.3 * Decomposable(kernel, A) + Kernel(Term{1, kernel, Independent{}});
   const Matrix<double> M = 0.3 * own_weight(kernel) * A + Matrix<double>::Identity(2, 2),
                        K = kernel_matrix<double>(kernel, X, Z);
   const OperatorMap<double> map(sum, Z, 2);
@@ -117,7 +128,7 @@ TYPED_TEST(KernelLaws, OperatorBlocksAreTheValuesTimesA) {
 
 template <class K>
 class MeasureLaws : public ::testing::Test {};
-using MeasuredKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, SpectralMixture>;
+using MeasuredKernels = testing::Alternatives<ScalarKernel, HasMeasure>::Types;
 TYPED_TEST_SUITE(MeasureLaws, MeasuredKernels);
 
 TYPED_TEST(MeasureLaws, IsOneAtZero) {
@@ -172,7 +183,7 @@ TYPED_TEST(MeasureLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
 
 template <class K>
 class StationaryLaws : public ::testing::Test {};
-using StationaryKernels = ::testing::Types<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic>;
+using StationaryKernels = testing::Alternatives<ScalarKernel, IsStationary>::Types;
 TYPED_TEST_SUITE(StationaryLaws, StationaryKernels);
 
 TYPED_TEST(StationaryLaws, DependsOnScaledDifferencesAlone) {

@@ -5,19 +5,13 @@
 
 #include <cmath>
 
+#include "support/alternatives.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
 using Row = Vector<double>;
-
-template <class Variant>
-struct AlternativesOf;
-template <class... L>
-struct AlternativesOf<std::variant<L...>> {
-  using Types = ::testing::Types<L...>;
-};
 
 // Other parameters than the default ones.
 template <class L>
@@ -107,7 +101,7 @@ class LossLaws : public ::testing::Test {
     }
   }
 };
-using AllLosses = AlternativesOf<Loss>::Types;
+using AllLosses = testing::Alternatives<Loss>::Types;
 TYPED_TEST_SUITE(LossLaws, AllLosses);
 
 constexpr double step = 1e-6;

@@ -1,4 +1,5 @@
-// tests/laws/sketch_laws.cpp -- what every sketch must satisfy; a new one joins by one line in AllSketches.
+// tests/laws/sketch_laws.cpp -- what every sketch must satisfy; a new one joins by being in the variant
+// Distribution.
 #include <gtest/gtest.h>
 #include <carmina/features/map_operations.hpp>
 #include <carmina/features/sketched_map.hpp>
@@ -6,6 +7,7 @@
 
 #include <Eigen/QR>
 
+#include "support/alternatives.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina::sketches {
@@ -16,8 +18,7 @@ using carmina::testing::random_matrix;
 
 template <class D>
 class SketchLaws : public ::testing::Test {};
-using AllSketches = ::testing::Types<SubSample, Gaussian, SparseRademacher, SparseGaussian, Accumulation, CountSketch,
-                                     Hadamard, LeverageScores, PivotedCholesky>;
+using AllSketches = carmina::testing::Alternatives<Distribution>::Types;
 TYPED_TEST_SUITE(SketchLaws, AllSketches);
 
 const ScalarKernel kernel = carmina::Gaussian(1.1);

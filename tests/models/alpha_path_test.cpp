@@ -58,10 +58,9 @@ class AlphaPaths : public ::testing::TestWithParam<Setting> {
     options_.seed = 5;
     options_.execution.threads = 1;
     options_.fit_intercept = s.intercept;
-    if (s.coupling == Coupling::curl_free) options_.coupling = OutputCoupling::curl_free;
+    if (s.coupling == Coupling::curl_free) options_.coupling = CurlFreeCoupling{};
     if (s.coupling == Coupling::singular) {
-      options_.coupling = OutputCoupling::matrix;
-      options_.output_matrix = random_psd(3, 2, 4);
+      options_.coupling = OutputMatrix(random_psd(3, 2, 4));
     }
   }
   const double* weights() const { return GetParam().weighted ? data_.w.data() : nullptr; }
@@ -236,7 +235,7 @@ TEST(AlphaPath, FloatLossesAreThoseOfTheMachines) {
   options.n_components = 128;
   options.length_scale = LengthScale(6.0);
   for (const bool coupled : {false, true}) {
-    if (coupled) options.coupling = OutputCoupling::curl_free;
+    if (coupled) options.coupling = CurlFreeCoupling{};
     const auto path = fit_path<float>(X, Y, options, {1e-6, 1e-3, 1}, true, narrow.data());
     for (std::size_t i = 0; i < 3; ++i) {
       const Matrix<double> residual = path.machine(i).predict(X).cast<double>() - Y.cast<double>();
@@ -295,7 +294,7 @@ TEST(AlphaPath, RefusesInOneSentence) {
   EXPECT_EQ(says(options, {1}), "path: solver must be 'auto' or 'direct', found 'cg'");
   options = few_components();
   options.approximation = "sub_sample";
-  options.coupling = OutputCoupling::curl_free;
+  options.coupling = CurlFreeCoupling{};
   EXPECT_EQ(says(options, {1}),
             "path: a sketch of a kernel that is not separable has none; use approximation 'fourier' or "
             "'exact'");

@@ -190,7 +190,7 @@ TYPED_TEST(Machine, KeepsPrecisionForTargetsFarFromZero) {
 TYPED_TEST(Machine, CovarianceCouplingIsTheCovarianceOfTheTargets) {
   using T = TypeParam;
   FitOptions options;
-  options.coupling = OutputCoupling::covariance;
+  options.coupling = TargetCovariance{};
   const auto model = KernelMachine<T>::fit(this->X, this->Y, options);
   const Matrix<double> wide = this->Y.template cast<double>(), centred = wide.rowwise() - wide.colwise().mean();
   EXPECT_LT(max_difference(std::get<OutputMatrix>(model.kernel().terms()[0].coupling).A(),

@@ -77,8 +77,10 @@ class LearnKernel : public ::testing::TestWithParam<int> {
         return CurlFree(Gaussian(1.0));
       case 5:
         return DivergenceFree(Gaussian(std::vector<double>{1.0, 1.3}));
-      default:
+      case 6:
         return Kernel(CurlFree(Gaussian(1.0))) + 0.5 * Kernel(Gaussian(0.7));
+      default:  // factors of one column and of two
+        return Kernel(DivergenceFree(Gaussian(1.0))) + 0.5 * Decomposable(Gaussian(0.7), A);
     }
   }
 };
@@ -104,7 +106,7 @@ TEST_P(LearnKernel, EndsAtAMaximumOfTheDenseDensity) {
   EXPECT_GT(value, dense_evidence(kernel(), 1.0, X, Y, options));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, LearnKernel, ::testing::Range(0, 7));
+INSTANTIATE_TEST_SUITE_P(Kernels, LearnKernel, ::testing::Range(0, 8));
 
 // Data of the model itself, 2,000 rows: widths within a factor 1.5, noise within 10 %.
 TEST(LearnKernelTruth, IsFoundAgain) {

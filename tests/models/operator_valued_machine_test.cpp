@@ -165,7 +165,7 @@ TEST(OperatorValuedMachine, ScalingKeepsTheStructure) {
   Rows rows;
   rows.X.col(1) *= 50;
   FitOptions options;
-  options.coupling = OutputCoupling::curl_free;
+  options.coupling = CurlFreeCoupling{};
   options.scale_inputs = true;
   const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options);
   const auto& transform = std::get<FourierMap<double>>(model.map()).transform();

@@ -74,7 +74,7 @@ TYPED_TEST(PairwiseMachine, ExactFitsEqualTheDenseSolve) {
   using T = TypeParam;
   const Matrix<double> A = random_psd(2, 2, 5), singular = random_psd(2, 1, 6);
   for (const ScalarKernel& scalar : kernels()) {
-    const Kernel alone(Term{1, scalar, Uncoupled{}});
+    const Kernel alone(Term{1, scalar, Independent{}});
     for (const Kernel& kernel : {alone, 0.7 * alone, Kernel(Decomposable(scalar, A)),
                                  Kernel(Decomposable(scalar, singular)), 0.5 * alone + Decomposable(Gaussian(0.8), A),
                                  Decomposable(scalar, singular) + 2.0 * Kernel(Laplacian(1.0))}) {
@@ -100,7 +100,7 @@ TYPED_TEST(PairwiseMachine, VarianceKnowsThatTheDiagonalIsNotOne) {
   using T = TypeParam;
   for (const ScalarKernel& scalar : kernels()) {
     FitOptions options;
-    options.kernel = Kernel(Term{1, scalar, Uncoupled{}});
+    options.kernel = Kernel(Term{1, scalar, Independent{}});
     options.approximation = "exact";
     options.alpha = alpha;
     options.fit_intercept = false;
@@ -123,7 +123,7 @@ TYPED_TEST(PairwiseMachine, FilesGiveTheSamePredictionsAndRefuseFunctions) {
   for (const ScalarKernel& scalar : kernels()) {
     for (const bool sum : {false, true}) {
       FitOptions options;
-      options.kernel = Kernel(Term{1, scalar, Uncoupled{}});
+      options.kernel = Kernel(Term{1, scalar, Independent{}});
       if (sum) options.kernel = *options.kernel + 0.5 * Kernel(Gaussian(1.0));
       options.approximation = "exact";
       const auto machine = KernelMachine<T>::fit(this->X, this->Y, options);

@@ -172,14 +172,42 @@ TEST(SpectralMixture, CoupledOutputsFillAGap) {
   known.block(100, 1, 120, 1).setConstant(std::numeric_limits<double>::quiet_NaN());
   SpectralMixtureOptions options = small_options();
   options.max_iter = 300;
-  const auto error = [&](MixtureOutputs outputs, bool phases) {
-    options.outputs = outputs;
-    options.phases = phases;
+  const auto error = [&](const OutputCoupling& coupling) {
+    options.coupling = coupling;
     const auto machine = SpectralMixtureMachine::fit(series.X, known, options);
     return rmse(machine.predict(series.X).block(100, 1, 120, 1), Y.block(100, 1, 120, 1));
   };
-  const double alone = error(MixtureOutputs::independent, false), shifted = error(MixtureOutputs::coupled, true);
+  const double alone = error(Independent{}), shifted = error(LearntFactors{.phases = true});
   EXPECT_LT(shifted, 0.7 * alone);
+}
+
+// Older files hold the factors of a field without divergence as squares, |w| I - w wᵀ / |w|: the same process.
+TEST(SpectralMixture, ReadsFieldsWithSquareFactors) {
+  const Matrix<double> X = random_matrix(40, 3, 1), Y = random_matrix(40, 3, 2);
+  SpectralMixtureOptions options = small_options();
+  options.coupling = DivergenceFreeCoupling{};
+  options.max_iter = 3;
+  options.fit_intercept = false;
+  const auto machine = SpectralMixtureMachine::fit(X, Y, options);
+  WeightedFrequencies square = machine.points()[0];
+  ASSERT_EQ(square.rank(), 2);
+  square.real.resize(square.size(), 9);
+  for (Index j = 0; j < square.size(); ++j) {
+    const Eigen::Map<const Matrix<double>> B(machine.points()[0].real.row(j).data(), 3, 2);
+    const Matrix<double> A = B * B.transpose(), root = A / std::sqrt(A.trace() / 2);  // A^2 = (tr A / 2) A
+    square.real.row(j) = Eigen::Map<const Vector<double>>(root.data(), 9).transpose();
+  }
+  const FourierPosterior posterior = FourierEvidence<double>(X, Y).posterior(square, {});
+  EXPECT_NEAR(posterior.evidence, machine.log_marginal_likelihood(), 1e-9 * std::abs(posterior.evidence));
+  ModelFile file = machine.to_file();
+  const Index r = posterior.beta.size();
+  Matrix<double> packed(r * (r + 1) / 2, 1);
+  for (Index i = 0, at = 0; i < r; at += ++i) packed.col(0).segment(at, i + 1) = posterior.L.row(i).head(i + 1);
+  file.put<double>("points.0.real", square.real);
+  file.put<double>("beta.0", Matrix<double>(posterior.beta));
+  file.put<double>("precision_root.0", packed);
+  const auto again = SpectralMixtureMachine::from_file(file, "older");
+  EXPECT_LE((again.predict(X) - machine.predict(X)).norm(), 1e-8 * Y.norm());
 }
 
 TEST(SpectralMixture, FieldsHaveNoCurlOrDivergence) {
@@ -190,7 +218,7 @@ TEST(SpectralMixture, FieldsHaveNoCurlOrDivergence) {
   }
   for (const bool curl : {true, false}) {
     SpectralMixtureOptions options = small_options();
-    options.outputs = curl ? MixtureOutputs::curl_free : MixtureOutputs::divergence_free;
+    options.coupling = parse_coupling(curl ? "curl-free" : "divergence-free");
     options.max_iter = 40;
     Matrix<double> field = Y;
     if (!curl) field.col(0) = -Y.col(1), field.col(1) = Y.col(0);
@@ -229,7 +257,7 @@ TEST(SpectralMixture, RefusesWhatCannotBe) {
   refused([](auto& o) { o.n_components = 4; });
   refused([](auto& o) { o.n_mixtures = 0; });
   refused([](auto& o) { o.solver = "sgd"; });
-  refused([](auto& o) { o.rank = 2; });
+  refused([](auto& o) { o.coupling = LearntFactors{.rank = 2}; });
   refused([](auto& o) { o.learning_rate = 0; });
   refused([](auto& o) { o.family = LaplaceFamily{}; });  // with natural parameters
   Matrix<double> gap = series.Y;
@@ -238,8 +266,12 @@ TEST(SpectralMixture, RefusesWhatCannotBe) {
   exact.inference = Inference::exact;
   EXPECT_THROW(SpectralMixtureMachine::fit(series.X, gap, exact), Error);
   SpectralMixtureOptions field = small_options();
-  field.outputs = MixtureOutputs::curl_free;
+  field.coupling = CurlFreeCoupling{};
   EXPECT_THROW(SpectralMixtureMachine::fit(series.X, Matrix<double>(random_matrix(300, 2, 1)), field), Error);
+  field.coupling = DivergenceFreeCoupling{};  // which is zero in one dimension
+  EXPECT_THROW(SpectralMixtureMachine::fit(series.X, series.Y, field), Error);
+  refused([](auto& o) { o.coupling = TargetCovariance{}; });
+  refused([](auto& o) { o.coupling = CurlFreeCoupling{.bounded = true}; });
 }
 
 }  // namespace

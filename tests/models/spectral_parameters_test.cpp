@@ -21,7 +21,7 @@ struct Case {
   const char* name;
   Index Q, d, p, rank;
   bool phases;
-  OutputStructure structure;
+  OutputCoupling coupling;
   const char* family;
 };
 
@@ -31,8 +31,8 @@ SpectralParameters parameters(const Case& c, std::uint64_t seed) {
   at.mixture.means = random_matrix<double>(c.Q, c.d, seed + 1);
   at.mixture.scales = (random_matrix<double>(c.Q, c.d, seed + 2).array() * 0.3).exp() * 0.2;
   at.mixture.family = make_mixture_family(c.family);
-  at.structure = c.structure;
-  if (c.structure == OutputStructure::factors) {
+  at.coupling = c.coupling;
+  if (!is_differential(c.coupling)) {
     at.real = random_matrix<double>(c.Q, c.p * c.rank, seed + 3);
     if (c.phases) at.imaginary = random_matrix<double>(c.Q, c.p * c.rank, seed + 4);
   }
@@ -101,18 +101,55 @@ TEST_P(Parameters, GradientsByCoordinatesAreThoseOfFiniteDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Parameters,
-                         ::testing::Values(Case{"one_output", 3, 1, 1, 1, false, OutputStructure::factors, "gaussian"},
-                                           Case{"laplace", 2, 2, 1, 1, false, OutputStructure::factors, "laplace"},
-                                           Case{"coupled", 2, 3, 2, 2, true, OutputStructure::factors, "gaussian"},
-                                           Case{"curl_free", 2, 3, 3, 1, false, OutputStructure::curl_free, "gaussian"},
-                                           Case{"divergence_free", 3, 2, 2, 2, false, OutputStructure::divergence_free,
-                                                "laplace"}),
-                         [](const auto& tested) { return tested.param.name; });
+// The evidence itself, in both of its forms.
+TEST_P(Parameters, GradientsOfTheEvidenceAreThoseOfFiniteDifferences) {
+  const Case& c = GetParam();
+  const auto at = parameters(c, 2);
+  const SpectralDraw draw = draw_points(at.mixture, std::vector<Index>(static_cast<std::size_t>(c.Q), 2), Random(5, 6));
+  const Matrix<double> X = 0.3 * random_matrix<double>(12, c.d, 40), Y = random_matrix<double>(12, c.p, 41);
+  const FourierEvidence<double> evidence(X, Y);
+  const SpectralCoordinates coordinates(at, Parameterization::general, true);
+  const Vector<double> place = coordinates.encode(at);
+  for (const bool by_targets : {false, true}) {
+    const auto f = [&](const Vector<double>& point, Vector<double>* gradient) {
+      const auto there = coordinates.decode(point);
+      const auto points = spectral_points(there, draw);
+      WeightedFrequencies by_points;
+      WeightedFrequencies* wanted = gradient ? &by_points : nullptr;
+      const double value =
+          by_targets ? evidence.by_targets(points, wanted, {}) : evidence.by_features(points, wanted, {});
+      if (gradient) {
+        SpectralParameters by = there.zeros();
+        add_pulled_back(there, draw, points, by_points, by);
+        *gradient = coordinates.pull_back(there, by);
+      }
+      return value;
+    };
+    Vector<double> gradient;
+    f(place, &gradient);
+    for (Index k = 0; k < place.size(); ++k) {
+      Vector<double> up = place, down = place;
+      constexpr double h = 1e-5;
+      up[k] += h, down[k] -= h;
+      const double difference = (f(up, nullptr) - f(down, nullptr)) / (2 * h);
+      EXPECT_NEAR(gradient[k], difference, 1e-5 * (1 + std::abs(difference))) << by_targets << " " << k;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Parameters,
+    ::testing::Values(Case{"one_output", 3, 1, 1, 1, false, LearntFactors{}, "gaussian"},
+                      Case{"laplace", 2, 2, 1, 1, false, LearntFactors{}, "laplace"},
+                      Case{"coupled", 2, 3, 2, 2, true, LearntFactors{}, "gaussian"},
+                      Case{"curl_free", 2, 3, 3, 1, false, CurlFreeCoupling{}, "gaussian"},
+                      Case{"divergence_free", 3, 2, 2, 2, false, DivergenceFreeCoupling{}, "laplace"},
+                      Case{"divergence_free_in_space", 2, 3, 3, 2, false, DivergenceFreeCoupling{}, "gaussian"}),
+    [](const auto& tested) { return tested.param.name; });
 
 TEST(SpectralParameters, TheDivergenceIsZeroAtThePriorAndPositiveElsewhere) {
   for (const char* family : {"gaussian", "laplace"}) {
-    const Case c{"", 3, 2, 1, 1, false, OutputStructure::factors, family};
+    const Case c{"", 3, 2, 1, 1, false, LearntFactors{}, family};
     const auto prior = parameters(c, 1).mixture, other = parameters(c, 2).mixture;
     Mixture by = prior;
     EXPECT_NEAR(mixture_divergence(prior, prior, {1, 2, 3}, 1, by), 0, 1e-14);
@@ -123,7 +160,7 @@ TEST(SpectralParameters, TheDivergenceIsZeroAtThePriorAndPositiveElsewhere) {
 // SPEC 3b: a small step along the natural gradient in eta is the one of (mu, sigma) scaled by the Fisher information,
 // sigma^2 for mu and 1/2 for log sigma.
 TEST(SpectralParameters, TheNaturalMoveIsTheGradientInTheFisherMetric) {
-  const Case c{"", 2, 2, 1, 1, false, OutputStructure::factors, "gaussian"};
+  const Case c{"", 2, 2, 1, 1, false, LearntFactors{}, "gaussian"};
   const auto start = parameters(c, 1), at = parameters(c, 2);
   auto gradient = parameters(c, 3);
   const SpectralCoordinates coordinates(start, Parameterization::natural, false);
@@ -142,7 +179,7 @@ TEST(SpectralParameters, TheNaturalMoveIsTheGradientInTheFisherMetric) {
 }
 
 TEST(SpectralParameters, PointsStayWhenCountsChange) {
-  const Case c{"", 2, 2, 1, 1, false, OutputStructure::factors, "gaussian"};
+  const Case c{"", 2, 2, 1, 1, false, LearntFactors{}, "gaussian"};
   const auto at = parameters(c, 1);
   const auto few = draw_points(at.mixture, {2, 3}, Random(1, 2)), many = draw_points(at.mixture, {4, 3}, Random(1, 2));
   EXPECT_EQ(few.eps.topRows(2), many.eps.topRows(2));
@@ -170,7 +207,7 @@ TEST(SpectralParameters, ComponentsOfDifferentDrawsShareNoPoint) {
 }
 
 TEST(SpectralParameters, NaturalParametersAreForExponentialFamilies) {
-  const Case c{"", 2, 2, 1, 1, false, OutputStructure::factors, "laplace"};
+  const Case c{"", 2, 2, 1, 1, false, LearntFactors{}, "laplace"};
   EXPECT_THROW(SpectralCoordinates(parameters(c, 1), Parameterization::natural, false), Error);
 }
 

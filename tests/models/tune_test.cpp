@@ -91,9 +91,8 @@ TEST_P(BruteForce, GivesTheSameLosses) {
   expect_brute_force(Data(), options, setting.weighted);
   // One output; outputs coupled by a matrix, singular too; the covariance of the targets.
   expect_brute_force(Data(33, 1), options, setting.weighted);
-  options.fit.coupling = OutputCoupling::matrix;
   for (const Index rank : {1, 3}) {
-    options.fit.output_matrix = random_psd(3, rank, 7);
+    options.fit.coupling = OutputMatrix(random_psd(3, rank, 7));
     expect_brute_force(Data(61, 3), options, setting.weighted);
   }
 }

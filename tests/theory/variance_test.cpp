@@ -25,7 +25,7 @@ Matrix<double> spectral_matrix(const Kernel& kernel, const Vector<double>& w) {
   const Term& term = kernel.terms().at(0);
   if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) return term.weight * matrix->A();
   const Matrix<double> outer = w * w.transpose();
-  if (std::get<Differential>(term.coupling) == Differential::curl_free) return term.weight * outer;
+  if (std::holds_alternative<CurlFreeCoupling>(term.coupling)) return term.weight * outer;
   return term.weight * (outer.trace() * Matrix<double>::Identity(w.size(), w.size()) - outer);
 }
 

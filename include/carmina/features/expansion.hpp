@@ -5,6 +5,7 @@
 // E costs O(p) a frequency. The Gram matrix of Phi is that of phi times B_jᵀ B_k, entry by entry.
 #pragma once
 #include <carmina/features/fourier_map.hpp>
+#include <carmina/features/output_factors.hpp>
 #include <carmina/kernels/kernel.hpp>
 
 namespace carmina {
@@ -28,17 +29,13 @@ class Expansion {
  private:
   // The frequencies of one term. Its coefficients: (count, width) for the cosines, then for the sines.
   struct Segment {
+    OutputFactors factors;
     Index first, count, width, offset;  // width p': columns of B_j; offset of its coefficients
-    double factor;                      // sqrt(weight), and what the scalar map's 1/sqrt(units) lacks
-    enum { identity, constant, curl_free, divergence_free, own } kind;
-    Matrix<double> root;     // B (p, p') of a constant one; of an own spectrum B_j, one below the other
-    Vector<double> stretch;  // of bounded features: what B_j is multiplied with, (count)
-
-    double factor_of(Index unit) const { return stretch.size() > 0 ? factor * stretch[unit - first] : factor; }
+    // What B_j is multiplied with (count): sqrt(weight), what the scalar map's 1/sqrt(units) lacks, and of bounded
+    // features what their measure lacks.
+    Vector<double> scale;
   };
-  void multiply(const Segment& segment, Index unit, const double* y, double* out) const;             // B_j y
-  void multiply_transposed(const Segment& segment, Index unit, const double* z, double* out) const;  // B_jᵀ z
-  Matrix<double> factors(const Segment& segment) const;  // (count width, p): row (j, b) is column b of B_j
+  Matrix<double> columns(const Segment& segment) const;  // (count width, p): row (j, b) is column b of B_j
 
   Matrix<double> W_;
   Index dim_out_, dim_coef_ = 0;

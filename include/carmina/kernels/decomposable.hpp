@@ -24,6 +24,7 @@ OutputFactor factor_output_matrix(const Matrix<double>& A);
 // A, checked, immutable and shared by copies.
 class OutputMatrix {
  public:
+  static constexpr const char* name = "decomposable";
   explicit OutputMatrix(Matrix<double> matrix) : A_(std::make_shared<const Matrix<double>>(std::move(matrix))) {
     factor_output_matrix(*A_);
   }

@@ -1,43 +1,26 @@
 // kernels/kernel.hpp -- kernels as users combine them: a sum of terms, each a scalar kernel and a coupling of the
 // outputs.
 #pragma once
-#include <carmina/kernels/decomposable.hpp>
+#include <carmina/kernels/coupling.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 #include <carmina/kernels/signature.hpp>
-#include <carmina/kernels/spectrum.hpp>
 #include <concepts>
 #include <optional>
-#include <variant>
 #include <vector>
 
 namespace carmina {
 
-// K(x, z) = k(x, z) I: any number of outputs, each on its own.
-struct Uncoupled {
-  bool operator==(const Uncoupled&) const = default;
-};
-
-// SPEC 1b, with k = g(|delta|^2 / 2): K_curl = -g' I - g'' delta deltaᵀ, whose functions are gradients, and
-// K_div = tr(K_curl) I - K_curl, whose functions have no divergence. As many outputs as inputs.
-enum class Differential { curl_free, divergence_free };
-
-// OwnSpectrum stands for the whole kernel: the term's scalar kernel is not used.
-using Coupling = std::variant<Uncoupled, OutputMatrix, Differential, OwnSpectrum>;
-
 struct Term {
   double weight;
   ScalarKernel scalar;
-  Coupling coupling;
-  // Of a differential one over a Gaussian: features of another measure, in proportion to |w|^2, whose factors are
-  // bounded (SPEC 1b). The same kernel.
-  bool bounded = false;
+  OutputCoupling coupling;
   bool operator==(const Term&) const = default;
 };
 
 // With the weight that is the kernel's own.
-inline Term own_term(ScalarKernel scalar, Coupling coupling, bool bounded = false) {
+inline Term own_term(ScalarKernel scalar, OutputCoupling coupling) {
   const double weight = own_weight(scalar);
-  return {weight, std::move(scalar), std::move(coupling), bounded};
+  return {weight, std::move(scalar), std::move(coupling)};
 }
 
 // weight A of a term K = weight k A for p outputs, by its eigenvalues; for terms without or with an output matrix.
@@ -47,18 +30,18 @@ class Kernel {
  public:
   template <class K>
     requires std::constructible_from<ScalarKernel, K>
-  Kernel(K scalar) : Kernel(own_term(std::move(scalar), Uncoupled{})) {}  // NOLINT: a scalar kernel is one
-  Kernel(Term term) : Kernel(std::vector<Term>{std::move(term)}) {}       // NOLINT: so is a term
+  Kernel(K scalar) : Kernel(own_term(std::move(scalar), Independent{})) {}  // NOLINT: a scalar kernel is one
+  Kernel(Term term) : Kernel(std::vector<Term>{std::move(term)}) {}         // NOLINT: so is a term
   explicit Kernel(std::vector<Term> terms);
 
   const std::vector<Term>& terms() const { return terms_; }
-  // The one term of a kernel that is no sum, when its outputs come apart in the eigenbasis of A; else null.
+  // The one term of a kernel that is no sum, when its outputs are separable, in the eigenbasis of A; else null.
   const Term* separable() const;
   bool has_differential() const;
   // Whether inputs may be scaled by one common factor only: differential terms, and spectra, which may be such.
   bool keeps_directions() const;
-  bool has_own_spectrum() const;
-  // Outputs that the kernel is for: nothing when it takes any number (uncoupled); inputs for differential ones.
+  bool has_user_spectrum() const;
+  // Outputs that the kernel is for: nothing when it takes any number (independent ones); inputs for differential ones.
   std::optional<Index> n_outputs(Index dim_in) const;
   // Error when inputs or outputs do not fit.
   void check_dimensions(Index dim_in, Index dim_out) const;
@@ -80,26 +63,26 @@ class Decomposable : public Kernel {
 class CurlFree : public Kernel {
  public:
   explicit CurlFree(ScalarKernel scalar, bool bounded = false)
-      : Kernel(own_term(std::move(scalar), Differential::curl_free, bounded)) {}
+      : Kernel(own_term(std::move(scalar), CurlFreeCoupling{bounded})) {}
 };
 class DivergenceFree : public Kernel {
  public:
   explicit DivergenceFree(ScalarKernel scalar, bool bounded = false)
-      : Kernel(own_term(std::move(scalar), Differential::divergence_free, bounded)) {}
+      : Kernel(own_term(std::move(scalar), DivergenceFreeCoupling{bounded})) {}
 };
 // K = E[cos<w, x - z> B(w) B(w)ᵀ] by a sampler of w and a factor B(w) (spectrum.hpp); no exact values.
 class Spectral : public Kernel {
  public:
-  explicit Spectral(OwnSpectrum spectrum) : Kernel(Term{1, Gaussian(1.0), std::move(spectrum)}) {}
+  explicit Spectral(UserSpectrum spectrum) : Kernel(Term{1, Gaussian(1.0), std::move(spectrum)}) {}
   Spectral(FrequencySampler sampler, FrequencyFactor factor, Index dim_out)
-      : Spectral(OwnSpectrum(make_spectrum(std::move(sampler), std::move(factor), dim_out))) {}
+      : Spectral(UserSpectrum(make_spectrum(std::move(sampler), std::move(factor), dim_out))) {}
 };
 // K(x, z) = K_0(x - z), its spectrum computed from K_0 on a grid (signature.hpp).
 class FromSignature : public Spectral {
  public:
   FromSignature(Signature signature, Index dim_in, SignatureGrid grid = {})
       : Spectral(
-            OwnSpectrum(std::make_shared<const SignatureSpectrum>(std::move(signature), dim_in, std::move(grid)))) {}
+            UserSpectrum(std::make_shared<const SignatureSpectrum>(std::move(signature), dim_in, std::move(grid)))) {}
 };
 
 }  // namespace carmina

@@ -36,12 +36,13 @@ Matrix<double> checked_factors(const Spectrum& spectrum, const Matrix<double>& W
 Matrix<double> checked_values(const Spectrum& spectrum, const Matrix<double>& deltas);
 
 // A spectrum in the place of a scalar kernel and its coupling; shared by copies.
-class OwnSpectrum {
+class UserSpectrum {
  public:
-  explicit OwnSpectrum(std::shared_ptr<const Spectrum> spectrum);
+  static constexpr const char* name = "spectral";
+  explicit UserSpectrum(std::shared_ptr<const Spectrum> spectrum);
   const Spectrum& operator*() const { return *spectrum_; }
   const Spectrum* operator->() const { return spectrum_.get(); }
-  bool operator==(const OwnSpectrum& other) const {
+  bool operator==(const UserSpectrum& other) const {
     return spectrum_ == other.spectrum_ || spectrum_->equals(*other.spectrum_);
   }
 

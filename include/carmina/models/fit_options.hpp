@@ -12,9 +12,6 @@
 
 namespace carmina {
 
-// How outputs are coupled when the kernel is given by name.
-enum class OutputCoupling { none, identity, covariance, matrix, curl_free, divergence_free };
-
 // What alphas are compared by: generalised cross-validation, or the exact error of rows left out one by one
 // (models/alpha_path.hpp).
 enum class AlphaScore { gcv, leave_one_out };
@@ -26,9 +23,7 @@ struct FitOptions {
   std::string kernel_name = "gaussian";
   KernelParameters kernel_parameters;  // with a name: Matern's nu, Polynomial's degree, ...
   std::optional<LengthScale> length_scale;
-  OutputCoupling coupling = OutputCoupling::none;  // with a name: how outputs go together
-  Matrix<double> output_matrix;
-  bool bounded = false;  // with a curl-free or divergence-free coupling: bounded features (kernels/kernel.hpp)
+  OutputCoupling coupling;  // with a name: how outputs go together
 
   std::string approximation = "fourier";         // or "exact", or a sketch's name, with n_components and its defaults
   std::optional<sketches::Distribution> sketch;  // a sketch as it is, in the place of approximation
@@ -69,10 +64,9 @@ struct FitOptions {
   // The sketch given or named; none for "fourier" and "exact".
   std::optional<sketches::Distribution> chosen_sketch() const;
   // Whether the kernel is, or contains, a curl-free or divergence-free one, or one of the user's own that may be such.
-  bool differential() const {
-    return kernel ? kernel->keeps_directions()
-                  : coupling == OutputCoupling::curl_free || coupling == OutputCoupling::divergence_free;
-  }
+  bool differential() const { return kernel ? kernel->keeps_directions() : is_differential(coupling); }
+  // Whether the kernel needs the covariance of the targets.
+  bool needs_covariance() const { return std::holds_alternative<TargetCovariance>(coupling); }
 };
 
 }  // namespace carmina

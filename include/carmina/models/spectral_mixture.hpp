@@ -24,12 +24,6 @@ enum class KlCopies { all, one, none };
 KlCopies parse_kl_copies(const std::string& name);
 std::string kl_copies_name(KlCopies copies);
 
-// How several outputs go together: by factors B_q that are learnt; not at all, with one mixture for all; as a gradient;
-// as a field without divergence.
-enum class MixtureOutputs { coupled, independent, curl_free, divergence_free };
-MixtureOutputs parse_mixture_outputs(const std::string& name);
-std::string mixture_outputs_name(MixtureOutputs outputs);
-
 struct SpectralMixtureOptions {
   Index n_mixtures = 10;
   Index n_components = 600;  // feature columns: twice the number of spectral points
@@ -48,9 +42,8 @@ struct SpectralMixtureOptions {
   Index n_draws = 1;            // sets of spectral points that predictions are averaged over
   Index n_starts = 1;           // of which the one with the largest evidence is kept
   Index n_inducing = 0;         // 0: n_components
-  MixtureOutputs outputs = MixtureOutputs::coupled;
-  Index rank = 0;       // columns of B_q; 0: as many as outputs, at most 2
-  bool phases = false;  // complex B_q: outputs may be shifted against each other
+  // How several outputs go together: by learnt factors, not at all with one mixture for all, as a field.
+  OutputCoupling coupling = LearntFactors{};
   bool fit_intercept = true;
   bool float_features = false;        // features of a fit in float
   std::optional<Mixture> start = {};  // in the place of the data's own spectrum

@@ -1,5 +1,6 @@
 // models/spectral_parameters.hpp -- what a spectral mixture process learns, and the coordinates it is learnt in.
 #pragma once
+#include <carmina/kernels/coupling.hpp>
 #include <carmina/kernels/mixture.hpp>
 #include <carmina/solvers/fourier_evidence.hpp>
 #include <string>
@@ -7,17 +8,14 @@
 
 namespace carmina {
 
-// K_0(delta) = sum_q w_q A_q k_q(delta), A_q = B_q B_q* (SPEC 4): B_q learnt; or B = w of each frequency, whose
-// functions are gradients; or the factor of those without divergence. One output: B_q = 1.
-enum class OutputStructure { factors, curl_free, divergence_free };
-
-// Also the shape of a gradient by these parameters.
+// K_0(delta) = sum_q w_q A_q k_q(delta), A_q = B_q B_q* (SPEC 4): each component has its B_q, or each frequency the
+// factor of a differential coupling. One output: B_q = 1. Also the shape of a gradient by these parameters.
 struct SpectralParameters {
   Mixture mixture;
   Matrix<double> real, imaginary;  // B_q (Q, p rank); imaginary empty: none
   Vector<double> noise;            // variances (p)
   Matrix<double> inducing;         // (m, d); empty unless points are learnt
-  OutputStructure structure = OutputStructure::factors;
+  OutputCoupling coupling = LearntFactors{};
 
   Index dim_out() const { return noise.size(); }
   SpectralParameters zeros() const;

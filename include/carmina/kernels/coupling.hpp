@@ -1,0 +1,69 @@
+// kernels/coupling.hpp -- how the outputs of a kernel go together, from the terms of a kernel to what a fit learns.
+#pragma once
+#include <carmina/kernels/decomposable.hpp>
+#include <carmina/kernels/spectrum.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace carmina {
+
+// K(x, z) = k(x, z) I: any number of outputs, each on its own.
+struct Independent {
+  static constexpr const char* name = "none";
+  bool operator==(const Independent&) const = default;
+};
+
+// K = k A with the covariance A of the targets: an OutputMatrix once a fit has seen them.
+struct TargetCovariance {
+  static constexpr const char* name = "covariance";
+  bool operator==(const TargetCovariance&) const = default;
+};
+
+// K_0(delta) = sum_q w_q B_q B_q* k_q(delta) (SPEC 4): a spectral mixture learns the factors B_q.
+struct LearntFactors {
+  static constexpr const char* name = "coupled";
+  Index rank = 0;       // columns of B_q; 0: as many as outputs, at most 2
+  bool phases = false;  // complex B_q: outputs may be shifted against each other
+  bool operator==(const LearntFactors&) const = default;
+};
+
+// SPEC 1b, with k = g(|delta|^2 / 2): K_curl = -g' I - g'' delta deltaᵀ, whose functions are gradients, and
+// K_div = tr(K_curl) I - K_curl, whose functions have no divergence. As many outputs as inputs. `bounded`, over a
+// Gaussian: features of another measure, in proportion to |w|^2, whose factors are bounded. The same kernel.
+struct CurlFreeCoupling {
+  static constexpr const char* name = "curl-free";
+  bool bounded = false;
+  bool operator==(const CurlFreeCoupling&) const = default;
+};
+struct DivergenceFreeCoupling {
+  static constexpr const char* name = "divergence-free";
+  bool bounded = false;
+  bool operator==(const DivergenceFreeCoupling&) const = default;
+};
+
+// A UserSpectrum stands for the whole kernel: the term's scalar kernel is not used.
+using OutputCoupling = std::variant<Independent, OutputMatrix, TargetCovariance, LearntFactors, CurlFreeCoupling,
+                                    DivergenceFreeCoupling, UserSpectrum>;
+
+inline bool is_differential(const OutputCoupling& coupling) {
+  return std::holds_alternative<CurlFreeCoupling>(coupling) || std::holds_alternative<DivergenceFreeCoupling>(coupling);
+}
+bool has_bounded_features(const OutputCoupling& coupling);
+
+// Outputs that it is for: nothing when it takes any number; as many as inputs for differential ones.
+std::optional<Index> n_outputs(const OutputCoupling& coupling, Index dim_in);
+// Error when inputs or outputs do not fit.
+void check_dimensions(const OutputCoupling& coupling, Index dim_in, Index dim_out);
+// Columns of its factors B of A = B Bᵀ, at most.
+Index factor_columns(const OutputCoupling& coupling, Index dim_out);
+
+// Words for the command line, Python and files; the names are those that `parse_coupling` takes, which also knows
+// 'independent' for none and 'factors' for coupled.
+std::vector<std::string> coupling_names();
+std::string coupling_name(const OutputCoupling& coupling);
+// Error, with what there is, for another word: an output matrix and a spectrum are more than a word.
+OutputCoupling parse_coupling(const std::string& word, bool bounded = false);
+
+}  // namespace carmina
