@@ -33,7 +33,7 @@ OutputCoupling parse_coupling(const std::string& word, bool bounded) {
     if (auto* divergence = std::get_if<DivergenceFreeCoupling>(&coupling)) divergence->bounded = bounded;
     return coupling;
   }
-  fail("the coupling of outputs must be one of '{}', found '{}'", fmt::join(coupling_names(), "', '"), word);
+  fail("the coupling of outputs must be one of '{}', found '{}'", join_text(coupling_names(), "', '"), word);
 }
 
 bool has_bounded_features(const OutputCoupling& coupling) {

@@ -50,7 +50,7 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     record.evidence = found.evidence;
     record.report.seconds.insert(record.report.seconds.begin(), learning.seconds.begin(), learning.seconds.end());
     if (!found.converged) {
-      const auto rising = fmt::format("the evidence was still rising after {} steps", found.iterations);
+      const auto rising = format_text("the evidence was still rising after {} steps", found.iterations);
       record.report.message = joined(record.report.message, rising);
     }
     return machine;

@@ -28,7 +28,7 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
           summary.rows);
   const PlannedWay planned = plan_.ways[0];
   adopt(planned);
-  report.reason = fmt::format("direct: {} alphas from one decomposition", alphas.size());
+  report.reason = format_text("direct: {} alphas from one decomposition", alphas.size());
   const std::string reason = report.reason;
   PosedProblem<T> posed = static_cast<const Way<T>&>(*planned.way).pose(*this);
   report.reason = reason;

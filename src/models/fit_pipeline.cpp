@@ -67,20 +67,20 @@ const PlannedWay& FitPipeline<T>::choose() {
   const std::string& name = solver_name(way.solver);
   const double order = way.order(task);
   if (task.solver != Solver::automatic) {
-    report.reason = fmt::format("{}: asked for", name);
+    report.reason = format_text("{}: asked for", name);
   } else if (!task.squared) {
-    report.reason = fmt::format("{}: loss '{}'", name, loss_name(options.loss));
+    report.reason = format_text("{}: loss '{}'", name, loss_name(options.loss));
   } else if (way.solver == Solver::direct) {
-    report.reason = fmt::format("direct: a matrix of order {:.0f} fits in memory", order);
+    report.reason = format_text("direct: a matrix of order {:.0f} fits in memory", order);
     if (other_work < 20 * work) {
-      report.reason += fmt::format("; {:.2g} of the work of cg by the stored rates", work / other_work);
+      report.reason += format_text("; {:.2g} of the work of cg by the stored rates", work / other_work);
     }
   } else if (!plan_.find(Solver::direct) && plan_.direct_bytes > 0) {
-    report.reason = fmt::format("cg: with a matrix of order {:.0f} the fit would need {}, the memory budget is {}",
+    report.reason = format_text("cg: with a matrix of order {:.0f} the fit would need {}, the memory budget is {}",
                                 order, format_bytes(plan_.direct_bytes), format_bytes(plan_.limit));
   } else {
     report.reason =
-        fmt::format("{}: faster than factoring a matrix of order {:.0f}, by the number of operations", name, order);
+        format_text("{}: faster than factoring a matrix of order {:.0f}, by the number of operations", name, order);
   }
   return *best;
 }

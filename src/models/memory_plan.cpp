@@ -17,7 +17,7 @@ constexpr double many_rows = 1e15;  // stands for a number that is not known
 // "21,000": three digits of a count, rounded down.
 std::string round_count(double count) {
   const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(count, 1.0))) - 2));
-  std::string digits = fmt::format("{:.0f}", std::floor(count / unit) * unit);
+  std::string digits = format_text("{:.0f}", std::floor(count / unit) * unit);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
@@ -80,26 +80,26 @@ class WhatIf {
     if (median && with_width()) choices.emplace_back("a given length scale");
     if (task_.exact()) {
       const double rows = largest(1, task_.n, [&](double count) { return with_rows(count); });
-      if (rows > 0) choices.push_back(fmt::format("at most {} rows", round_count(rows)));
+      if (rows > 0) choices.push_back(format_text("at most {} rows", round_count(rows)));
     } else {
       const double count = largest(task_.sketch ? 1 : 2, most, [&](double c) { return with_components(c); });
-      if (count > 0) choices.push_back(fmt::format("at most {} components", round_count(count)));
+      if (count > 0) choices.push_back(format_text("at most {} components", round_count(count)));
     }
     if (!task_.fourier() && stationary && (!task_.exact() || task_.squared)) {
       const double count = largest(2, most, [&](double c) { return with_fourier(c); });
       if (count > 0) {
-        choices.push_back(fmt::format("approximation 'fourier' with at most {} components", round_count(count)));
+        choices.push_back(format_text("approximation 'fourier' with at most {} components", round_count(count)));
       }
     }
     std::string text;
-    for (std::size_t i = 0; i < choices.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ", or ", choices[i]);
+    for (std::size_t i = 0; i < choices.size(); ++i) text += format_text("{}{}", i == 0 ? "" : ", or ", choices[i]);
     if (text.empty() && median) {
       const FitOptions given = given_width();
       const FitTask other = with(given, task_.n);
-      return fmt::format("with a given length scale {}", WhatIf(table_, other, source_).advice());
+      return format_text("with a given length scale {}", WhatIf(table_, other, source_).advice());
     }
-    if (text.empty()) return fmt::format("even the smallest model needs {}", format_bytes(least()));
-    return fmt::format("{} would fit", text);
+    if (text.empty()) return format_text("even the smallest model needs {}", format_bytes(least()));
+    return format_text("{} would fit", text);
   }
 
  private:
@@ -179,14 +179,14 @@ void MemoryUse::choose_blocks(Index most, double limit) {
 
 std::string MemoryUse::text(double limit) const {
   auto listed = parts;
-  listed.emplace_back(fmt::format("blocks of {} rows", rows_at_once), bytes() - bytes(0));
+  listed.emplace_back(format_text("blocks of {} rows", rows_at_once), bytes() - bytes(0));
   std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   listed.resize(std::min<std::size_t>(listed.size(), 3));
   std::string largest_parts;
   for (const auto& [what, size] : listed) {
-    largest_parts += fmt::format("{}{} {}", largest_parts.empty() ? "" : ", ", what, format_bytes(size));
+    largest_parts += format_text("{}{} {}", largest_parts.empty() ? "" : ", ", what, format_bytes(size));
   }
-  return fmt::format("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
+  return format_text("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
 }
 
 const PlannedWay* MemoryPlan::find(Solver solver) const {

@@ -46,7 +46,7 @@ bool may_keep_products(const FitTask& t) {
 void add_sketch(MemoryUse& use, const FitTask& t) {
   const double anchors = anchors_of(*t.sketch, t.n);
   if (needs_data(*t.sketch)) add_rows(use, t, 2);
-  use.add(fmt::format("{:.0f} anchors", anchors), anchors * t.d * (3 * t.scalar_bytes + 2 * number_bytes));
+  use.add(format_text("{:.0f} anchors", anchors), anchors * t.d * (3 * t.scalar_bytes + 2 * number_bytes));
   use.add("the sketch", dense(*t.sketch) ? 2 * number_bytes * t.m * anchors : 60 * anchors);
   add_system(use, "a matrix", t.m, true);
   use.add("features of the anchors", number_bytes * t.m * (t.m + 16 * 128));

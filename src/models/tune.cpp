@@ -182,7 +182,7 @@ std::vector<Trial> score_paths(RowSource<T>& rows, const TuneOptions& options, c
 std::string end_of_grid(const Trial& best, const std::vector<double>& alphas, const std::vector<Kernel>& kernels) {
   std::string message;
   const auto say = [&](const char* what, double value, bool smallest) {
-    message += fmt::format("{}the best {}, {:.6g}, is the {} tried", message.empty() ? "" : "; ", what, value,
+    message += format_text("{}the best {}, {:.6g}, is the {} tried", message.empty() ? "" : "; ", what, value,
                            smallest ? "smallest" : "largest");
   };
   const auto [low, high] = std::minmax_element(alphas.begin(), alphas.end());
@@ -204,8 +204,7 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   const FitOptions& fit = options.fit;
   DataRows<T> data(source);
   data.read_at_once(block_rows(source.dim_in() + source.dim_out(), fit.execution));
-  const DataSummary summary =
-      summarize(data, fit.fill_missing, fit.needs_covariance(), fit.execution);
+  const DataSummary summary = summarize(data, fit.fill_missing, fit.needs_covariance(), fit.execution);
   const InputTransform transform = input_transform(summary, fit, fit.differential());
   const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
   kernels[0].check_dimensions(source.dim_in(), source.dim_out());

@@ -56,7 +56,7 @@ void add_vectors(MemoryUse& use, double length, double count) { use.add("vectors
 
 // A system solved in place; one eigendecomposition takes twice its matrix besides.
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen) {
-  use.add(fmt::format("{} of order {:.0f}", what, order), number_bytes * square(order));
+  use.add(format_text("{} of order {:.0f}", what, order), number_bytes * square(order));
   if (by_eigen) use.add("workspace of the eigendecomposition", 2 * number_bytes * square(order));
 }
 
@@ -67,13 +67,13 @@ void add_moments(MemoryUse& use, const FitTask& t, double width, double copies) 
       narrow ? MomentsBuilder<float>::chunk_rows(order, t.grid()) : MomentsBuilder<double>::chunk_rows(order, t.grid());
   const auto matrices = narrow ? MomentsBuilder<float>::matrices(order, rows, t.grid())
                                : MomentsBuilder<double>::matrices(order, rows, t.grid());
-  use.add(fmt::format("sums of order {:.0f}", width),
+  use.add(format_text("sums of order {:.0f}", width),
           std::max(copies, static_cast<double>(matrices)) * number_bytes * square(width));
   use.add("features to be summed", std::min(static_cast<double>(chunk), t.n) * width * t.scalar_bytes);
 }
 
 void add_rows(MemoryUse& use, const FitTask& t, double copies_of_inputs) {
-  use.add(fmt::format("{:.0f} rows", t.n), t.n * (copies_of_inputs * t.d * t.scalar_bytes + 2 * t.p * number_bytes));
+  use.add(format_text("{:.0f} rows", t.n), t.n * (copies_of_inputs * t.d * t.scalar_bytes + 2 * t.p * number_bytes));
 }
 
 void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {

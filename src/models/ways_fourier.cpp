@@ -187,7 +187,7 @@ KernelMachine<T> run_subset_cg(FitPipeline<T>& fit, const Way<T>&) {
   const SolveReport& report = machine.record().report;
   if (!chosen || report.status == SolveStatus::converged || !fit.has_planned(Solver::direct)) return machine;
   return fit.turn_to(Solver::direct,
-                     fmt::format("direct: cg had not converged after {} iterations", report.iterations));
+                     format_text("direct: cg had not converged after {} iterations", report.iterations));
 }
 
 template <Real T>

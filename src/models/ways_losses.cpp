@@ -74,7 +74,7 @@ MemoryUse matrix_memory(const FitTask& t, Solver solver) {
     use.add("features", t.n * t.m * (t.scalar_bytes + number_bytes));
   }
   add_rows(use, t, 3);
-  use.add(fmt::format("matrices of order {:.0f}", order), 2 * number_bytes * square(order));
+  use.add(format_text("matrices of order {:.0f}", order), 2 * number_bytes * square(order));
   add_loss(use, t, order, solver);
   if (solver != Solver::newton) use.add("workspace of the eigendecomposition", number_bytes * square(order));
   return use;
@@ -85,7 +85,7 @@ MemoryUse blocks_memory(const FitTask& t, Solver solver) {
   MemoryUse use;
   const double anchors = anchors_of(*t.sketch, t.n);
   add_rows(use, t, 2);
-  use.add(fmt::format("{:.0f} anchors", anchors), anchors * t.d * (3 * t.scalar_bytes + 2 * number_bytes));
+  use.add(format_text("{:.0f} anchors", anchors), anchors * t.d * (3 * t.scalar_bytes + 2 * number_bytes));
   use.add("matrices of anchors", 2 * number_bytes * square(anchors * t.p));
   use.add("features", number_bytes * t.n * t.p * t.m * t.p);
   add_loss(use, t, t.m, solver);

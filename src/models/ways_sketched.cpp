@@ -31,7 +31,7 @@ MemoryUse kept_memory(const FitTask& t) {
 template <Real T, bool keep>
 PosedProblem<T> pose(FitPipeline<T>& fit) {
   const auto sketched = std::make_shared<const SketchedRows<T>>(fit, keep);
-  fit.report.reason = fmt::format("direct: a sketch leaves a matrix of order {}", sketched->map().n_features());
+  fit.report.reason = format_text("direct: a sketch leaves a matrix of order {}", sketched->map().n_features());
   PosedProblem<T> posed{sketched->map().kernel_map()};
   posed.features = [sketched](const DataRows<T>& rows) { return sketched->features(rows); };
   posed.to_map = [sketched](const Matrix<double>& Theta) { return sketched->map().anchor_coefficients(Theta); };

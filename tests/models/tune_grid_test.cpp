@@ -123,7 +123,7 @@ TEST(TuneGrid, RefusesWhatCannotBeTried) {
             "tune: rows left out one by one, and gcv, are for the squared loss alone; other losses take folds");
   EXPECT_EQ(says([](auto& o) { o.folds = 20; }), "nothing");  // each row alone
   const std::string sentence =
-      fmt::format("tune: row 1: with loss 'hinge' a target must be -1 or 1, found {}", data.Y(0, 0));
+      format_text("tune: row 1: with loss 'hinge' a target must be -1 or 1, found {}", data.Y(0, 0));
   EXPECT_EQ(says([](auto& o) { o.fit.loss = Hinge(); }), sentence);
   EXPECT_EQ(says([](auto& o) { o.losses = {Squared(), Hinge()}; }), sentence);
   EXPECT_EQ(says([](auto& o) { o.measure = Hinge(); }), sentence);

@@ -1,7 +1,5 @@
 // core/error.hpp -- what a misuse throws: one sentence that says place, expected, found.
 #pragma once
-#include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,7 +20,7 @@ class Cancelled : public std::runtime_error {
 
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw Error(format_text(format, std::forward<Args>(args)...));
 }
 
 template <class... Args>
