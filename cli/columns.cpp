@@ -38,9 +38,9 @@ Found find(const std::vector<std::string>& names, const std::vector<Column>& col
   constexpr std::size_t most = 5;
   std::string list;
   for (std::size_t j = 0; j < std::min(most, missing.size()); ++j) {
-    list += fmt::format("{}'{}'", j == 0 ? "" : ", ", missing[j]);
+    list += format_text("{}'{}'", j == 0 ? "" : ", ", missing[j]);
   }
-  if (missing.size() > most) list += fmt::format(" and {} more", missing.size() - most);
+  if (missing.size() > most) list += format_text(" and {} more", missing.size() - most);
   fail("{}: the model's {} {} {} missing", path, what, list, missing.size() == 1 ? "is" : "are");
 }
 
@@ -64,7 +64,7 @@ std::optional<std::vector<Index>> inputs_by_name(const ModelColumns& model, cons
 bool numbered(const std::vector<Column>& columns) {
   for (std::size_t j = 0; j < columns.size(); ++j) {
     const bool last = j > 0 && j + 1 == columns.size();
-    if (columns[j].name != fmt::format("c{}", j + 1) && !(last && is_label(columns[j]))) return false;
+    if (columns[j].name != format_text("c{}", j + 1) && !(last && is_label(columns[j]))) return false;
   }
   return true;
 }
@@ -83,7 +83,7 @@ ColumnRoles all_inputs(const std::vector<Column>& columns) {
 
 bool ModelColumns::named_inputs() const {
   for (std::size_t j = 0; j < inputs.size(); ++j) {
-    if (inputs[j] != fmt::format("c{}", j + 1)) return true;
+    if (inputs[j] != format_text("c{}", j + 1)) return true;
   }
   return false;
 }

@@ -39,25 +39,25 @@ void flush_output() {
 }
 
 std::string format_seconds(double seconds) {
-  if (seconds < 0.1) return fmt::format("{:.2g} ms", 1000 * seconds);
-  if (seconds < 10) return fmt::format("{:.2g} s", seconds);
+  if (seconds < 0.1) return format_text("{:.2g} ms", 1000 * seconds);
+  if (seconds < 10) return format_text("{:.2g} s", seconds);
   const auto whole = std::llround(std::min(seconds, 1e15));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+  if (whole < 60) return format_text("{} s", whole);
+  if (whole < 3600) return format_text("{} min {} s", whole / 60, whole % 60);
+  return format_text("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
 std::string describe(const Progress& at, double rows_per_second) {
-  if (at.phase == "cg") return fmt::format("iteration {}, at most {}", at.done, at.total);
-  if (at.phase == "tuning") return fmt::format("{} of {} fits", at.done, at.total);
+  if (at.phase == "cg") return format_text("iteration {}, at most {}", at.done, at.total);
+  if (at.phase == "tuning") return format_text("{} of {} fits", at.done, at.total);
   std::string text = std::to_string(at.done);
-  if (at.total > 0) text += fmt::format(" of {}", at.total);
+  if (at.total > 0) text += format_text(" of {}", at.total);
   text += " rows";
   if (rows_per_second <= 0) return text;
-  text += fmt::format(", {:.0f} rows/s", rows_per_second);
+  text += format_text(", {:.0f} rows/s", rows_per_second);
   if (at.total > at.done) {
     const double left = static_cast<double>(at.total - at.done) / rows_per_second;
-    text += fmt::format(", {} left", format_seconds(std::ceil(left)));
+    text += format_text(", {} left", format_seconds(std::ceil(left)));
   }
   return text;
 }
@@ -78,17 +78,17 @@ void ProgressLine::show(const Progress& at) {
   drawn_ = now;
   const std::chrono::duration<double> spent = now - phase_began_;
   const double rate = spent.count() > 0 ? static_cast<double>(at.done) / spent.count() : 0;
-  std::string line = fmt::format("{}: {}", at.phase, describe(at, rate));
+  std::string line = format_text("{}: {}", at.phase, describe(at, rate));
   const std::size_t length = line.size();
   line.resize(std::max(length, width_), ' ');
   width_ = length;
-  fmt::print(stderr, "\r{}", line);
+  print_text(stderr, "\r{}", line);
   std::fflush(stderr);
 }
 
 void ProgressLine::erase() {
   if (width_ == 0) return;
-  fmt::print(stderr, "\r{}\r", std::string(width_, ' '));
+  print_text(stderr, "\r{}\r", std::string(width_, ' '));
   std::fflush(stderr);
   width_ = 0;
 }

@@ -27,20 +27,20 @@ Json to_json(const Score& score) {
 void print_table(const Evaluation& result, const Loss& loss) {
   std::size_t width = std::string("average").size();
   for (const Score& score : result.targets) width = std::max(width, score.target.size());
-  fmt::print("{:<{}} {:>12} {:>12} {:>12} {:>12}\n", "target", width, "RMSE", "RRMSE", "R²", "loss");
+  print_text("{:<{}} {:>12} {:>12} {:>12} {:>12}\n", "target", width, "RMSE", "RRMSE", "R²", "loss");
   const auto line = [&](const Score& score) {
-    fmt::print("{:<{}}", score.target, width);
+    print_text("{:<{}}", score.target, width);
     for (const double value : {score.rmse, score.rrmse, score.r2, score.loss}) {
-      fmt::print(" {:>12}", std::isnan(value) ? "nan" : fmt::format("{:.6g}", value));  // never "-nan"
+      print_text(" {:>12}", std::isnan(value) ? "nan" : format_text("{:.6g}", value));  // never "-nan"
     }
-    fmt::print("\n");
+    print_text("\n");
   };
   for (const Score& score : result.targets) line(score);
   line(result.average);
   if (std::holds_alternative<Squared>(loss)) {
-    fmt::print("{}; the average's loss is the sum over targets\n", counted(result.rows, "row"));
+    print_text("{}; the average's loss is the sum over targets\n", counted(result.rows, "row"));
   } else {
-    fmt::print("{}; loss: {}, the average's of whole rows\n", counted(result.rows, "row"), loss_text(loss));
+    print_text("{}; loss: {}, the average's of whole rows\n", counted(result.rows, "row"), loss_text(loss));
   }
 }
 
@@ -67,7 +67,7 @@ struct EvaluateCommand {
                    {"targets", Json::array()}};
     for (const Score& score : result.targets) report["targets"].push_back(to_json(score));
     report["average"] = to_json(result.average);
-    fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+    print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
   }
 
  private:

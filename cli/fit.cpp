@@ -31,7 +31,7 @@ struct FitCommand : FitArguments {
 
     const Term& term = machine.kernel().terms()[0];  // a fit by names has one
     const std::string width = length_scale_text(term);
-    fmt::print("{}, {}, {}; {} kernel{}{}, {}; {} solver, {}\n", counted(record.rows, "row"),
+    print_text("{}, {}, {}; {} kernel{}{}, {}; {} solver, {}\n", counted(record.rows, "row"),
                counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
                width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
                format_seconds(seconds));
@@ -49,7 +49,7 @@ void add_fit(CLI::App& program) {
   it->add(*command);
   command
       ->add_option("--alpha", it->alpha,
-                   fmt::format("Weight of the penalty; evidence: it, the width and the kernel's size are learnt, for "
+                   format_text("Weight of the penalty; evidence: it, the width and the kernel's size are learnt, for "
                                "Fourier features and the squared loss [{}]",
                                it->alpha))
       ->type_name("NUMBER|evidence")

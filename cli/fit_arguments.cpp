@@ -16,7 +16,7 @@ void FitArguments::add(CLI::App& command) {
   command.add_option("--model", model, "The model file to write")->required()->type_name("FILE");
   // Help ends with the default in brackets.
   const auto option = [&](const char* name, auto& value, const char* kind, const char* help) {
-    return command.add_option(name, value, fmt::format("{} [{}]", help, value))->type_name(kind);
+    return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
   option("--kernel", kernel_, "gaussian|laplacian|matern|cauchy|rational_quadratic|polynomial|sobolev1",
          "The scalar kernel; the last two: exact or sketched");
@@ -85,7 +85,7 @@ void FitArguments::check_words() {
     std::string list;
     for (const char* one : words) {
       if (word == one) return;
-      list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
+      list += format_text("{}{}", list.empty() ? "" : ", ", one);
     }
     fail("{}: '{}' is not known here; there is {}", option, word, list);
   };
@@ -211,13 +211,13 @@ template KernelMachine<double> FitArguments::fit_and_save(RowSource<double>&, Pr
 
 void FitArguments::print_learnt(const FitRecord& record) {
   if (!record.evidence) return;
-  fmt::print("learnt by evidence: alpha, the variance of the noise, {:.6g}; log evidence {:.6g}\n", record.alpha,
+  print_text("learnt by evidence: alpha, the variance of the noise, {:.6g}; log evidence {:.6g}\n", record.alpha,
              *record.evidence);
 }
 
 void FitArguments::print_written(const std::string& warning) const {
-  fmt::print("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
-  if (!warning.empty()) fmt::print(stderr, "carmina: warning: {}\n", warning);
+  print_text("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
+  if (!warning.empty()) print_text(stderr, "carmina: warning: {}\n", warning);
 }
 
 }  // namespace carmina::cli

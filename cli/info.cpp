@@ -85,39 +85,39 @@ std::string names_behind(const Json& names) {
   constexpr std::size_t most = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i].get<std::string>());
+    text += format_text("{}{}", i == 0 ? "" : ", ", names[i].get<std::string>());
   }
-  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
-  return fmt::format(" ({})", text);
+  if (names.size() > most) text += format_text(" and {} more", names.size() - most);
+  return format_text(" ({})", text);
 }
 
 void print_text(const Json& about, const Kernel& kernel, const std::string& loss) {
-  const auto line = [](const char* what, const std::string& text) { fmt::print("{:<14} {}\n", what, text); };
+  const auto line = [](const char* what, const std::string& text) { print_text("{:<14} {}\n", what, text); };
   const Json& fit = about["fit"];
-  line("file", fmt::format("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
-  line("type", fmt::format("kernel machine, {}", about["precision"].get<std::string>()));
+  line("file", format_text("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
+  line("type", format_text("kernel machine, {}", about["precision"].get<std::string>()));
   const char* what = "kernel";  // further terms stand below the first
   for (const Term& term : kernel.terms()) {
     const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
     const std::string width = length_scale_text(term);
-    line(what, fmt::format("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
-                           matrix ? fmt::format(", output matrix {0} x {0}", matrix->A().rows()) : ""));
+    line(what, format_text("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
+                           matrix ? format_text(", output matrix {0} x {0}", matrix->A().rows()) : ""));
     what = "  +";
   }
   line("approximation",
-       fmt::format("{}, {} features", about["approximation"].get<std::string>(), about["n_features"].get<Index>()));
+       format_text("{}, {} features", about["approximation"].get<std::string>(), about["n_features"].get<Index>()));
   line("inputs", std::to_string(about["n_inputs"].get<Index>()) + names_behind(about["input_names"]));
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
   if (fit["joint_quantiles"]) {
-    line("quantiles", fmt::format("{}{}, {}", about["n_outputs"].get<Index>(), names_behind(about["output_names"]),
+    line("quantiles", format_text("{}{}, {}", about["n_outputs"].get<Index>(), names_behind(about["output_names"]),
                                   fit["non_crossing"] ? "put in order" : "may cross"));
   }
-  line("inputs are", fmt::format("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
+  line("inputs are", format_text("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
                                  fit["fill_missing"] ? "filled with the training mean" : "refused"));
-  line("fitted to", fmt::format("{}, {} loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
+  line("fitted to", format_text("{}, {} loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
                                 loss, fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
                                 fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
-  line("solver", fmt::format("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
+  line("solver", format_text("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
                              counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
                              fit["converged"] ? "" : ", not converged"));
   if (!fit["reason"].get<std::string>().empty()) line("chosen", fit["reason"].get<std::string>());
@@ -125,7 +125,7 @@ void print_text(const Json& about, const Kernel& kernel, const std::string& loss
   if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {
-    times += fmt::format("{}{} {}", times.empty() ? "" : ", ", phase, format_seconds(spent.get<double>()));
+    times += format_text("{}{} {}", times.empty() ? "" : ", ", phase, format_seconds(spent.get<double>()));
   }
   line("time", times);
 }
@@ -139,7 +139,7 @@ struct InfoCommand {
         [&](const auto& machine) {
           const Json about = describe(machine, model);
           if (!json) return print_text(about, machine.kernel(), loss_text(machine.record().loss));
-          fmt::print("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
+          print_text("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
         },
         load_kernel_machine(model));
   }

@@ -14,15 +14,15 @@ std::string coupling_word(const Term& term) {
 
 std::string kernel_text(const Term& term) {
   std::string text;
-  if (term.weight != 1) text += fmt::format("{:.6g} * ", term.weight);
+  if (term.weight != 1) text += format_text("{:.6g} * ", term.weight);
   if (std::holds_alternative<Differential>(term.coupling))
     text += (term.bounded ? "bounded " : "") + coupling_word(term) + " ";
   text += kernel_name(term.scalar);
   std::string numbers;
   for (const auto& [name, value] : kernel_parameters(term.scalar)) {
-    numbers += fmt::format("{}{} {:.6g}", numbers.empty() ? "" : ", ", name, value);
+    numbers += format_text("{}{} {:.6g}", numbers.empty() ? "" : ", ", name, value);
   }
-  return numbers.empty() ? text : fmt::format("{} ({})", text, numbers);
+  return numbers.empty() ? text : format_text("{} ({})", text, numbers);
 }
 
 std::string length_scale_text(const Term& term) {
@@ -30,24 +30,24 @@ std::string length_scale_text(const Term& term) {
   const std::vector<double> values = length_scale_values(term.scalar);
   std::string text;
   for (std::size_t i = 0; i < std::min(most, values.size()); ++i) {
-    text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", values[i]);
+    text += format_text("{}{:.6g}", i == 0 ? "" : ", ", values[i]);
   }
-  return values.size() > most ? text + fmt::format(" and {} more", values.size() - most) : text;
+  return values.size() > most ? text + format_text(" and {} more", values.size() - most) : text;
 }
 
 std::string approximation_text(const FitRecord& record) {
   if (record.approximation == "exact") return "exact";
-  if (record.approximation == "fourier") return fmt::format("{} Fourier features", record.n_components);
-  return fmt::format("{} sketch of size {}", record.approximation, record.n_components);
+  if (record.approximation == "fourier") return format_text("{} Fourier features", record.n_components);
+  return format_text("{} sketch of size {}", record.approximation, record.n_components);
 }
 
 std::string loss_text(const Loss& loss) {
   std::string numbers;
   for (const auto& [name, values] : loss_parameters(loss)) {
     numbers += (numbers.empty() ? "" : ", ") + name;
-    for (std::size_t i = 0; i < values.size(); ++i) numbers += fmt::format("{} {:.6g}", i == 0 ? "" : ",", values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) numbers += format_text("{} {:.6g}", i == 0 ? "" : ",", values[i]);
   }
-  return numbers.empty() ? loss_name(loss) : fmt::format("{} ({})", loss_name(loss), numbers);
+  return numbers.empty() ? loss_name(loss) : format_text("{} ({})", loss_name(loss), numbers);
 }
 
 }  // namespace carmina::cli

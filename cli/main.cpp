@@ -21,7 +21,7 @@ int report(int status, std::string message) {
   // A name with a line break in it must not make two lines of one.
   std::replace_if(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
   message.erase(message.find_last_not_of(' ') + 1);
-  fmt::print(stderr, "carmina: {}\n", message);
+  print_text(stderr, "carmina: {}\n", message);
   return status;
 }
 
@@ -46,8 +46,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error, std::cout, std::cerr);
     const bool unknown = argc > 1 && argv[1][0] != '-' && program.get_subcommands().empty();
-    if (unknown) return report(2, fmt::format("there is no command '{}'; see 'carmina --help'", argv[1]));
-    return report(2, fmt::format("{}; see '{} --help'", error.what(), called(program)));
+    if (unknown) return report(2, format_text("there is no command '{}'; see 'carmina --help'", argv[1]));
+    return report(2, format_text("{}; see '{} --help'", error.what(), called(program)));
   }
   cli::flush_output();
   return 0;

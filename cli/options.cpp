@@ -21,7 +21,7 @@ std::optional<std::string_view> behind_number(std::string_view text) {
 CLI::Validator accept(const std::string& what, bool (*fits)(std::string_view)) {
   return CLI::Validator(
       [what, fits](std::string& text) {
-        return fits(text) ? std::string() : fmt::format("expected {}, found '{}'", what, text);
+        return fits(text) ? std::string() : format_text("expected {}, found '{}'", what, text);
       },
       "");
 }
@@ -45,7 +45,7 @@ CLI::Validator looks_like_number(const std::string& or_word) {
         const auto rest = behind_number(text);
         return text == or_word || (rest && rest->empty())
                    ? std::string()
-                   : fmt::format("expected a number or '{}', found '{}'", or_word, text);
+                   : format_text("expected a number or '{}', found '{}'", or_word, text);
       },
       "");
 }
@@ -62,7 +62,7 @@ void Resources::add_threads(CLI::App& command) {
 }
 
 void Resources::add_memory(CLI::App& command) {
-  command.add_option("--memory", memory, fmt::format("Memory to stay under [{}]", memory))
+  command.add_option("--memory", memory, format_text("Memory to stay under [{}]", memory))
       ->type_name("SIZE")
       ->check(looks_like_size());
 }
@@ -98,7 +98,7 @@ void Targets::check(bool required) const {
 }
 
 std::string counted(Index count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  return format_text("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 void check_output(const std::string& path, const std::vector<std::string>& inputs) {

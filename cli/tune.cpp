@@ -39,16 +39,16 @@ Json to_json(const Trial& trial) {
 void print_table(const std::vector<const Trial*>& trials, const char* score, bool several_losses) {
   constexpr std::size_t most = 10;
   const bool folds = !trials[0]->fold_losses.empty();
-  fmt::print("{:>14} {:>12} {:>14}{}{}\n", "length scale", "alpha", score, folds ? fmt::format(" {:>12}", "std") : "",
+  print_text("{:>14} {:>12} {:>14}{}{}\n", "length scale", "alpha", score, folds ? format_text(" {:>12}", "std") : "",
              several_losses ? "  loss" : "");
   for (std::size_t i = 0; i < std::min(most, trials.size()); ++i) {
     const Trial& trial = *trials[i];
     const std::string width = length_scale_text(trial.kernel.terms()[0]);
-    fmt::print("{:>14} {:>12.6g} {:>14.6g}{}{}\n", width.empty() ? "-" : width, trial.alpha, trial.mean,
-               folds ? fmt::format(" {:>12.3g}", trial.deviation) : "",
+    print_text("{:>14} {:>12.6g} {:>14.6g}{}{}\n", width.empty() ? "-" : width, trial.alpha, trial.mean,
+               folds ? format_text(" {:>12.3g}", trial.deviation) : "",
                several_losses ? "  " + loss_text(trial.loss) : "");
   }
-  if (trials.size() > most) fmt::print("and {} worse ones; --json prints all\n", trials.size() - most);
+  if (trials.size() > most) print_text("and {} worse ones; --json prints all\n", trials.size() - most);
 }
 
 struct TuneCommand : FitArguments {
@@ -95,10 +95,10 @@ struct TuneCommand : FitArguments {
                            {"length_scale", length_scale_values(term.scalar)},
                            {"alpha", record.alpha},
                            {"message", record.report.message}};
-      fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+      print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
       return;
     }
-    fmt::print("{}, {}, {}; {} kernel of width {}, {}; {}\n", counted(record.rows, "row"),
+    print_text("{}, {}, {}; {} kernel of width {}, {}; {}\n", counted(record.rows, "row"),
                counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
                length_scale_text(term), approximation_text(record), format_seconds(seconds));
     print_learnt(record);
@@ -132,11 +132,11 @@ struct TuneCommand : FitArguments {
         report["contiguous"] = tune_options.contiguous;
       }
       for (const Trial* trial : trials) report["trials"].push_back(to_json(*trial));
-      fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+      print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
       return;
     }
-    const std::string how = tune_options.by ? "by " + by : fmt::format("on {} folds", tune_options.folds);
-    fmt::print("{}, {}, {}; {} kernel, {}; {} {}, {}\n", counted(record.rows, "row"),
+    const std::string how = tune_options.by ? "by " + by : format_text("on {} folds", tune_options.folds);
+    print_text("{}, {}, {}; {} kernel, {}; {} {}, {}\n", counted(record.rows, "row"),
                counted(result.machine.dim_in(), "input"), counted(result.machine.dim_out(), "target"),
                kernel_text(result.machine.kernel().terms()[0]), approximation_text(record),
                counted(static_cast<Index>(trials.size()), "trial"), how, format_seconds(spent.count()));
@@ -173,7 +173,7 @@ void add_tune(CLI::App& program) {
       "losses than squared: powers from 1e-4]");
   numbers("--kappas", it->kappas, "Values of --kappa to try, with commas; compared by the loss with --kappa");
   numbers("--epsilons", it->epsilons, "Values of --epsilon to try, with commas; compared by the loss with --epsilon");
-  command->add_option("--folds", options.folds, fmt::format("Parts that are left out in turn [{}]", options.folds))
+  command->add_option("--folds", options.folds, format_text("Parts that are left out in turn [{}]", options.folds))
       ->type_name("N");
   command->add_flag("--contiguous", options.contiguous, "Parts of consecutive rows, as suits a time series");
   command->add_flag("--json", it->json, "Print all trials as JSON");

@@ -35,7 +35,7 @@ void features(benchmark::State& state, const Setting& setting, Index d, Sampling
 void register_features(const Setting& setting) {
   const auto add = [&](Index d, Sampling sampling, const char* note) {
     const auto of_precision = [&]<Real T>(T) {
-      register_benchmark<T>(setting, fmt::format("features{}, d = {}", note, d),
+      register_benchmark<T>(setting, format_text("features{}, d = {}", note, d),
                             [=](auto& state, const Setting& chosen) { features<T>(state, chosen, d, sampling); });
     };
     of_precision(float());

@@ -29,7 +29,7 @@ void gram(benchmark::State& state, const Setting& setting) {
 }  // namespace
 
 void register_gram(const Setting& setting) {
-  const auto name = fmt::format("streamed Gram, m = {}", setting.size(2048));
+  const auto name = format_text("streamed Gram, m = {}", setting.size(2048));
   register_benchmark<float>(setting, name, gram<float>);
   register_benchmark<double>(setting, name, gram<double>);
 }

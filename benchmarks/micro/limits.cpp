@@ -133,7 +133,7 @@ void register_rate(const Setting& setting, const std::string& name, double (Limi
 
 void register_limits(const Setting& setting) {
   const auto of_precision = [&]<Real T>(T) {
-    register_rate<T>(setting, fmt::format("limit: product, order {}", setting.gemm_order), &Limits<T>::gemm, "flop/s");
+    register_rate<T>(setting, format_text("limit: product, order {}", setting.gemm_order), &Limits<T>::gemm, "flop/s");
     register_rate<T>(setting, "limit: sine and cosine", &Limits<T>::sincos, "values/s");
     register_rate<T>(setting, "limit: exponential", &Limits<T>::exp, "values/s");
     register_rate<T>(setting, "limit: memory, triad", &Limits<T>::bandwidth, "bytes/s");

@@ -1,7 +1,5 @@
 // micro/main.cpp -- the program: one table on the screen, Google Benchmark's JSON with --benchmark_out=FILE.
 //   carmina_micro [--quick] [--threads=N] [--benchmark_filter=REGEX ...]
-#include <fmt/format.h>
-
 #include <carmina/backends/vector_math.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -17,27 +15,27 @@ namespace {
 // "213 Gflop/s"
 std::string with_unit(double value, const std::string& unit) {
   for (const auto& [factor, prefix] : {std::pair(1e9, "G"), {1e6, "M"}, {1e3, "k"}}) {
-    if (value >= factor) return fmt::format("{:.3g} {}{}", value / factor, prefix, unit);
+    if (value >= factor) return format_text("{:.3g} {}{}", value / factor, prefix, unit);
   }
-  return fmt::format("{:.3g} {}", value, unit);
+  return format_text("{:.3g} {}", value, unit);
 }
 
 class Table final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override {
-    fmt::print("{:<34} {:>10} {:>18} {:>18} {:>8}\n", "", "ms", "rate", "machine's limit", "reached");
+    print_text("{:<34} {:>10} {:>18} {:>18} {:>8}\n", "", "ms", "rate", "machine's limit", "reached");
     return true;
   }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
       const auto counter = [&](const char* name) { return run.counters.at(name).value; };
       if (run.error_occurred) {
-        fmt::print("{:<34} failed: {}\n", run.run_name.function_name, run.error_message);
+        print_text("{:<34} failed: {}\n", run.run_name.function_name, run.error_message);
       } else if (run.run_name.function_name.starts_with("limit")) {
-        fmt::print("{:<34} {:>10} {:>18}\n", run.run_name.function_name, "",
+        print_text("{:<34} {:>10} {:>18}\n", run.run_name.function_name, "",
                    with_unit(counter("rate"), run.report_label));
       } else {
-        fmt::print("{:<34} {:>10.3f} {:>18} {:>18} {:>7.0f}%\n", run.run_name.function_name, run.GetAdjustedRealTime(),
+        print_text("{:<34} {:>10.3f} {:>18} {:>18} {:>7.0f}%\n", run.run_name.function_name, run.GetAdjustedRealTime(),
                    with_unit(counter("rate"), run.report_label), with_unit(counter("limit"), run.report_label),
                    100 * counter("of_limit"));
       }

@@ -45,7 +45,7 @@ using Body = std::function<void(benchmark::State&, const Setting&)>;
 void register_benchmark(const Setting& setting, const std::string& name, const Body& body);
 template <Real T>
 void register_benchmark(const Setting& setting, const std::string& name, const Body& body) {
-  register_benchmark(setting, fmt::format("{}, {}", name, std::is_same_v<T, float> ? "float" : "double"), body);
+  register_benchmark(setting, format_text("{}, {}", name, std::is_same_v<T, float> ? "float" : "double"), body);
 }
 
 // One per file of this folder.

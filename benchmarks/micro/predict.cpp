@@ -24,7 +24,7 @@ void predict(benchmark::State& state, const Setting& setting, Index p) {
 void register_predict(const Setting& setting) {
   for (const Index p : {1, 4, 16}) {
     const auto of_precision = [&]<Real T>(T) {
-      register_benchmark<T>(setting, fmt::format("predict, p = {}", p),
+      register_benchmark<T>(setting, format_text("predict, p = {}", p),
                             [p](auto& state, const Setting& chosen) { predict<T>(state, chosen, p); });
     };
     of_precision(float());

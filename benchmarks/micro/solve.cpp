@@ -33,7 +33,7 @@ void solve(benchmark::State& state, const Setting& setting, Index m) {
 void register_solve(const Setting& setting) {
   for (const Index full : {1024, 2048, 4096}) {
     const Index m = setting.size(full);
-    register_benchmark<double>(setting, fmt::format("solve, m = {}", m),
+    register_benchmark<double>(setting, format_text("solve, m = {}", m),
                                [m](auto& state, const Setting& chosen) { solve(state, chosen, m); });
   }
 }

@@ -70,20 +70,20 @@ void compare(const Matrix<double>& phi, const Matrix<double>& Y, const Loss& los
   const auto best = std::min_element(attempts.begin(), attempts.end(), [](const Attempt& a, const Attempt& b) {
     return a.reached != b.reached ? a.reached : (a.reached ? a.time < b.time : a.away < b.away);
   });
-  fmt::print("| {} | {:.3f} | {} | {:.1e} | {}{:.2f} | {} | {:.2g} | {}{:.1f} |\n", loss_name(loss), newton_time,
+  print_text("| {} | {:.3f} | {} | {:.1e} | {}{:.2f} | {} | {:.2g} | {}{:.1f} |\n", loss_name(loss), newton_time,
              certified.iterations, (certified.objective - least) / least, best->reached ? "" : "> ", best->time,
              best->epochs, best->rate, best->reached ? "" : "> ", best->time / newton_time);
   std::fflush(stdout);
   for (const Attempt& a : attempts) {
-    fmt::print(stderr, "{}: rate {}, {} epochs, {:.2f} s, {:.1e} above\n", loss_name(loss), a.rate, a.epochs, a.time,
+    print_text(stderr, "{}: rate {}, {} epochs, {:.2f} s, {:.1e} above\n", loss_name(loss), a.rate, a.epochs, a.time,
                a.away);
   }
 }
 
 void table(const std::string& title, const Matrix<double>& phi, const Matrix<double>& Y, double alpha) {
-  fmt::print("\n{}\n\n| loss | newton, s | steps | above J* | adam, s | epochs | learning rate | times as long |\n",
+  print_text("\n{}\n\n| loss | newton, s | steps | above J* | adam, s | epochs | learning rate | times as long |\n",
              title);
-  fmt::print("|---|---:|---:|---:|---:|---:|---:|---:|\n");
+  print_text("|---|---:|---:|---:|---:|---:|---:|---:|\n");
   const Matrix<double> signs = (Y.array() > Y.mean()).select(Matrix<double>::Ones(Y.rows(), 1), -1);
   for (const Loss& loss : {Loss(Huber(1.0)), Loss(EpsilonInsensitive(0.5)), Loss(Pinball({0.3})), Loss(Absolute{})}) {
     compare(phi, Y, loss, alpha);
@@ -105,5 +105,5 @@ int main() {
   const Gaussian kernel(median_heuristic<double>(data.X));
   const Matrix<double> phi = features_of(FourierMap<double>(kernel, 10, 300, 0), data.X);
   // Of the powers of ten the last has the least error on other rows (Huber's loss); the first is the default.
-  for (const double alpha : {1.0, 0.1, 0.001}) table(fmt::format("alpha = {}", alpha), phi, data.Y, alpha);
+  for (const double alpha : {1.0, 0.1, 0.001}) table(format_text("alpha = {}", alpha), phi, data.Y, alpha);
 }

@@ -13,7 +13,7 @@ using namespace carmina;
 template <Real T>
 void compare(const char* title, const Dataset& data, FitOptions options) {
   const Matrix<T> X = data.X.cast<T>(), Y = data.Y.cast<T>();
-  fmt::print("\n{}\n\n| solver | iterations | residual | away from direct | seconds |\n|---|---|---|---|---|\n", title);
+  print_text("\n{}\n\n| solver | iterations | residual | away from direct | seconds |\n|---|---|---|---|---|\n", title);
   Matrix<double> direct;
   for (const char* solver : {"direct", "cg", "lsmr", "idr", "sgd", "adam"}) {
     options.solver = solver;
@@ -23,7 +23,7 @@ void compare(const char* title, const Dataset& data, FitOptions options) {
     const Matrix<double> predicted = model.predict(X).template cast<double>();
     if (direct.size() == 0) direct = predicted;
     const SolveReport& report = model.record().report;
-    fmt::print("| {} | {} | {:.1e}{} | {:.1e} | {:.2f} |\n", solver, report.iterations, report.residual,
+    print_text("| {} | {} | {:.1e}{} | {:.1e} | {:.2f} |\n", solver, report.iterations, report.residual,
                report.status == SolveStatus::converged ? "" : " (not converged)",
                (predicted - direct).norm() / direct.norm(), spent.count());
   }

@@ -26,7 +26,7 @@ std::string folder_of(const std::string& path) {
 // system.
 std::string name_beside(const std::string& path) {
   static std::atomic<unsigned> counter{0};
-  return fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter++);
+  return format_text("{}.{}-{}.tmp", path, ::getpid(), counter++);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{:.3g} {}", bytes, units[unit]);
+  return unit == 0 ? format_text("{:.0f} bytes", bytes) : format_text("{:.3g} {}", bytes, units[unit]);
 }
 
 std::size_t parse_bytes(std::string_view text) {

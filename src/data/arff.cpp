@@ -191,7 +191,7 @@ class ArffReader final : public TextTable {
     const auto found = categories_[j].find(text);
     if (found != categories_[j].end()) return static_cast<double>(found->second);
     require(text == "?" && !quoted, "{}: column '{}': '{}' is not one of its categories ({})", row_place(),
-            shown(columns_[j].name), shown(text), shown(fmt::format("{}", fmt::join(columns_[j].categories, ", "))));
+            shown(columns_[j].name), shown(text), shown(join_text(columns_[j].categories, ", ")));
     return std::numeric_limits<double>::quiet_NaN();
   }
 

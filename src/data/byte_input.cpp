@@ -44,16 +44,16 @@ ByteInput::ByteInput(const std::string& path) : path_(path), compressed_(ends_wi
   struct stat info{};
   std::string trouble;
   if (::fstat(descriptor, &info) != 0) {
-    trouble = fmt::format("cannot read '{}': {}", path, reason(errno));
+    trouble = format_text("cannot read '{}': {}", path, reason(errno));
   } else if (S_ISDIR(info.st_mode)) {
-    trouble = fmt::format("cannot read '{}': {}", path, reason(EISDIR));
+    trouble = format_text("cannot read '{}': {}", path, reason(EISDIR));
   } else if (!S_ISREG(info.st_mode)) {
-    trouble = fmt::format("cannot read '{}': it is not a regular file", path);
+    trouble = format_text("cannot read '{}': it is not a regular file", path);
   } else if (info.st_size == 0) {
-    trouble = fmt::format("{}: the file is empty", path);
+    trouble = format_text("{}: the file is empty", path);
   } else if (compressed_ != (::gzdirect(file_) == 0)) {
-    trouble = compressed_ ? fmt::format("{}: not a gzip file, though its name ends in .gz", path)
-                          : fmt::format("{}: a gzip file, but its name does not end in .gz", path);
+    trouble = compressed_ ? format_text("{}: not a gzip file, though its name ends in .gz", path)
+                          : format_text("{}: a gzip file, but its name does not end in .gz", path);
   }
   if (!trouble.empty()) {
     ::gzclose_r(file_);

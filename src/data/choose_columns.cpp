@@ -39,9 +39,9 @@ std::size_t distance(const std::string& a, const std::string& b) {
   constexpr std::size_t most = 10;
   std::string list;
   for (std::size_t j = 0; j < std::min(most, columns.size()); ++j) {
-    list += fmt::format("{}'{}'", j == 0 ? "" : ", ", data::shown(columns[j].name));
+    list += format_text("{}'{}'", j == 0 ? "" : ", ", data::shown(columns[j].name));
   }
-  if (columns.size() > most) list += fmt::format(" and {} more", columns.size() - most);
+  if (columns.size() > most) list += format_text(" and {} more", columns.size() - most);
   fail("{}: no column is named '{}'; the columns are {}", file, data::shown(name), list);
 }
 

@@ -49,7 +49,7 @@ class StreamedTable final : public TableReader {
   Index read_floats(View<float> out) override { return read_as<float>(out); }
   void rewind() override;
   Index position(Index row) const override { return first_ + row; }
-  std::string place_at(Index position) const override { return fmt::format("{}: row {}", path(), position + 1); }
+  std::string place_at(Index position) const override { return format_text("{}: row {}", path(), position + 1); }
 
  private:
   template <class To>

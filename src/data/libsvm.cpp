@@ -74,7 +74,7 @@ class LibsvmReader final : public TextTable {
   double value_of(std::string_view text, std::string_view column) const {
     const Cell cell = parse_cell(text);
     if (cell.kind != CellKind::number && cell.kind != CellKind::missing) {
-      fail_cell(cell, text, row_place(), column == "target" ? "target" : fmt::format("c{}", column));
+      fail_cell(cell, text, row_place(), column == "target" ? "target" : format_text("c{}", column));
     }
     return cell.value;
   }

@@ -19,7 +19,7 @@ class LineReader {
 
   const std::string& path() const { return input_.path(); }
   std::string place() const { return place(line_number_); }
-  std::string place(Index line) const { return fmt::format("{}:{}", path(), line); }
+  std::string place(Index line) const { return format_text("{}:{}", path(), line); }
 
   // No line, and no record of several lines, is longer: what is not a table of text is refused before it
   // fills memory.

@@ -1,5 +1,6 @@
 // data/table_writer.cpp -- tables as CSV or NPY, packed or not, through a file that appears whole or not at
 // all.
+#include <fmt/format.h>
 #include <zlib.h>
 #include <carmina/core/atomic_file.hpp>
 #include <carmina/core/error.hpp>
@@ -73,7 +74,7 @@ static_assert(std::endian::native == std::endian::little, "doubles are written a
 // NPY version 1, always 128 bytes, so that it can be rewritten when the number of rows is known.
 std::string npy_header(Index rows, Index columns) {
   std::string header("\x93NUMPY\x01\x00\x76\x00", 10);  // 0x76 = 118 bytes follow
-  header += fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
+  header += format_text("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
   header.resize(127, ' ');
   return header + '\n';
 }

@@ -43,7 +43,7 @@ std::vector<Column> numbered_columns(std::uint64_t count, const std::string& pat
   require(count > 0, "{}: a table without columns", path);
   require(count <= most, "{}: {} columns, more than the {} that a table may have", path, count, most);
   std::vector<Column> columns(count);
-  for (std::uint64_t j = 0; j < count; ++j) columns[j].name = fmt::format("c{}", j + 1);
+  for (std::uint64_t j = 0; j < count; ++j) columns[j].name = format_text("c{}", j + 1);
   return columns;
 }
 

@@ -22,7 +22,7 @@ constexpr double turn = 2 * std::numbers::pi;
 
 std::string text_of(const Vector<double>& x) {
   std::string text;
-  for (const double value : x) text += fmt::format("{}{:.4g}", text.empty() ? "" : ", ", value);
+  for (const double value : x) text += format_text("{}{:.4g}", text.empty() ? "" : ", ", value);
   return "(" + text + ")";
 }
 

@@ -37,7 +37,7 @@ std::string end_of_alphas(const std::vector<PathPoint>& points, std::size_t best
   const auto [low, high] = std::minmax_element(points.begin(), points.end(), smaller);
   const double alpha = points[best].alpha;
   if (low->alpha == high->alpha || (alpha > low->alpha && alpha < high->alpha)) return {};
-  return fmt::format("the best alpha, {:.6g}, is the {} tried", alpha, alpha > low->alpha ? "largest" : "smallest");
+  return format_text("the best alpha, {:.6g}, is the {} tried", alpha, alpha > low->alpha ? "largest" : "smallest");
 }
 
 template <Real T>

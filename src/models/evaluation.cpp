@@ -38,9 +38,9 @@ std::vector<std::string> output_names(const FitRecord& record, Index dim_out) {
   if (pinball) {
     const std::string target = names.empty() ? "y" : names[0];
     names.clear();
-    for (const double level : pinball->levels) names.push_back(fmt::format("{}@{}", target, level));
+    for (const double level : pinball->levels) names.push_back(format_text("{}@{}", target, level));
   }
-  while (static_cast<Index>(names.size()) < dim_out) names.push_back(fmt::format("y{}", names.size() + 1));
+  while (static_cast<Index>(names.size()) < dim_out) names.push_back(format_text("y{}", names.size() + 1));
   return names;
 }
 

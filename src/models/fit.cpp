@@ -115,7 +115,7 @@ KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& opt
     record.evidence = found.evidence;
     record.report.seconds.insert(record.report.seconds.begin(), learning.seconds.begin(), learning.seconds.end());
     if (!found.converged) {
-      record.report.message += fmt::format("{}the evidence was still rising after {} steps",
+      record.report.message += format_text("{}the evidence was still rising after {} steps",
                                            record.report.message.empty() ? "" : "; ", found.iterations);
     }
     return machine;

@@ -39,7 +39,7 @@ typename FitPath<T>::PathFit FitPath<T>::path_fit(const std::vector<double>& alp
   const Term* term = kernel_->separable();
   const RidgePathProblem problem{outputs_, alphas, options_.fit_intercept, leave_one_out};
   report_.solver = "direct";
-  report_.reason = fmt::format("direct: {} alphas from one decomposition", alphas.size());
+  report_.reason = format_text("direct: {} alphas from one decomposition", alphas.size());
   if (sketch_) {
     require(term != nullptr,
             "path: a sketch of a kernel whose outputs do not come apart has none; use approximation 'fourier' or "

@@ -62,14 +62,14 @@ LinearSolution FitPath<T>::minimise_loss(const FeatureProducts& features, const 
         .validation_fraction = options_.validation_fraction, .patience = options_.patience, .seed = options_.seed};
     LinearSolution solution =
         solve_any_loss_adam(features, space, std::move(problem), adam, iterations(), execution_, report_);
-    report_.reason = fmt::format("adam: asked for{}{}", report_.reason.empty() ? "" : "; ", report_.reason);
+    report_.reason = format_text("adam: asked for{}{}", report_.reason.empty() ? "" : "; ", report_.reason);
     return solution;
   }
   const Direction direction = options_.solver == "lbfgs" ? Direction::lbfgs : Direction::newton;
   LinearSolution solution =
       solve_any_loss(features, space, std::move(problem), direction, iterations(), execution_, report_);
-  report_.reason = options_.solver == "auto" ? fmt::format("{}: loss '{}'", report_.solver, loss_name(options_.loss))
-                                             : fmt::format("{}: asked for", report_.solver);
+  report_.reason = options_.solver == "auto" ? format_text("{}: loss '{}'", report_.solver, loss_name(options_.loss))
+                                             : format_text("{}: asked for", report_.solver);
   return solution;
 }
 

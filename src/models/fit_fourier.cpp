@@ -67,7 +67,7 @@ KernelMachine<T> FitPath<T>::fit_fourier() {
       auto seconds = std::move(report_.seconds);
       report_ = {};
       report_.solver = "direct";
-      report_.reason = fmt::format("direct: cg had not converged after {} iterations", tried);
+      report_.reason = format_text("direct: cg had not converged after {} iterations", tried);
       report_.seconds = std::move(seconds);
       solution = fourier_direct(map);
     }
@@ -85,7 +85,7 @@ LinearSolution FitPath<T>::iterate(const FourierMap<T>& map, const Expansion& ex
   const std::string& solver = options_.solver;
   PhaseTimer timer(report_, solver);
   follow(solver);
-  report_.reason = fmt::format("{}: asked for", solver);
+  report_.reason = format_text("{}: asked for", solver);
   const ExpandedProblem<FourierMap<T>> task{
       map, expansion, rows_, at_once_, origin_, options_.alpha, options_.fit_intercept};
   const double n = static_cast<double>(rows_.rows().value_or(summary_.rows)), limit = memory_limit(execution_);

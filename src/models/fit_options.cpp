@@ -14,7 +14,7 @@ std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
   const std::vector<std::string> names = sketches::sketch_names();
   if (std::find(names.begin(), names.end(), approximation) == names.end()) {
     std::string list;
-    for (const std::string& name : names) list += fmt::format(", '{}'", name);
+    for (const std::string& name : names) list += format_text(", '{}'", name);
     fail("approximation must be one of 'fourier', 'exact'{}, found '{}'", list, approximation);
   }
   return sketches::make_sketch(approximation, n_components);

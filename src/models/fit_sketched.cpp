@@ -132,7 +132,7 @@ KernelMachine<T> FitPath<T>::fit_sketched(const ScalarKernel& scalar) {
     if (!moments) sum(map, moments.emplace(map.n_features(), origin_));
     PhaseTimer timer(report_, "solve");
     report_.solver = "direct";
-    report_.reason = fmt::format("direct: a sketch leaves a matrix of order {}", map.n_features());
+    report_.reason = format_text("direct: a sketch leaves a matrix of order {}", map.n_features());
     solution = solve_primal(*moments, problem(), execution_, report_);
   } else {
     solution = minimise_loss(map, CoefficientSpace(outputs_, map.n_features(), rows_.dim_out()));

@@ -16,13 +16,13 @@ constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "flo
 // A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i", a mixture's arrays are
 // "mixture_weights.i", "mixture_means.i" and "mixture_scales.i".
 void put_mixture(ModelFile& file, std::size_t i, const Mixture& mixture) {
-  file.put<double>(fmt::format("mixture_weights.{}", i), Matrix<double>(mixture.weights));
-  file.put<double>(fmt::format("mixture_means.{}", i), mixture.means);
-  file.put<double>(fmt::format("mixture_scales.{}", i), mixture.scales);
+  file.put<double>(format_text("mixture_weights.{}", i), Matrix<double>(mixture.weights));
+  file.put<double>(format_text("mixture_means.{}", i), mixture.means);
+  file.put<double>(format_text("mixture_scales.{}", i), mixture.scales);
 }
 
 SpectralMixture get_mixture(const ModelFile& file, std::size_t i, const std::string& family) {
-  const auto array = [&](const char* what) { return file.get<double>(fmt::format("mixture_{}.{}", what, i)); };
+  const auto array = [&](const char* what) { return file.get<double>(format_text("mixture_{}.{}", what, i)); };
   return SpectralMixture(array("weights").reshaped<Eigen::RowMajor>(), array("means"), array("scales"), family);
 }
 
@@ -46,7 +46,7 @@ Json to_json(const Kernel& kernel, ModelFile& file) {
       if (term.bounded) json["bounded"] = true;
     } else if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       json["coupling"] = "matrix";
-      file.put<double>(fmt::format("output_matrix.{}", terms.size()), matrix->A());
+      file.put<double>(format_text("output_matrix.{}", terms.size()), matrix->A());
     }
     terms.push_back(std::move(json));
   }
@@ -70,7 +70,7 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
     if (coupling == "none") {
       terms.push_back({weight, std::move(scalar), Uncoupled{}});
     } else if (coupling == "matrix") {
-      const auto matrix = fmt::format("output_matrix.{}", terms.size());
+      const auto matrix = format_text("output_matrix.{}", terms.size());
       terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(matrix))});
     } else {
       require(coupling == "curl-free" || coupling == "divergence-free", "unknown coupling '{}'", coupling);

@@ -51,7 +51,7 @@ FitShape shape_of(const FitOptions& options, Index d, Index p, double n, std::si
 // "21,000": three digits of a count, rounded down.
 std::string round_count(double count) {
   const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(count, 1.0))) - 2));
-  std::string digits = fmt::format("{:.0f}", std::floor(count / unit) * unit);
+  std::string digits = format_text("{:.0f}", std::floor(count / unit) * unit);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
@@ -153,27 +153,27 @@ std::string advice(const Question<T>& question, const FitOptions& options, doubl
   if (!options.kernel && !options.length_scale && question.with_width()) choices.emplace_back("a given length scale");
   if (exact) {
     const double rows = largest(1, n, [&](double count) { return question.with_rows(count); });
-    if (rows > 0) choices.push_back(fmt::format("at most {} rows", round_count(rows)));
+    if (rows > 0) choices.push_back(format_text("at most {} rows", round_count(rows)));
   } else {
     const double step = options.chosen_sketch() ? 1 : 2;
     const double count = largest(step, most, [&](double c) { return question.with_components(c); });
-    if (count > 0) choices.push_back(fmt::format("at most {} components", round_count(count)));
+    if (count > 0) choices.push_back(format_text("at most {} components", round_count(count)));
   }
   if ((!fourier || options.sketch) && stationary && (!exact || squared)) {
     const double count = largest(2, most, [&](double c) { return question.with_fourier(c); });
     if (count > 0) {
-      choices.push_back(fmt::format("approximation 'fourier' with at most {} components", round_count(count)));
+      choices.push_back(format_text("approximation 'fourier' with at most {} components", round_count(count)));
     }
   }
   std::string text;
-  for (std::size_t i = 0; i < choices.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ", or ", choices[i]);
+  for (std::size_t i = 0; i < choices.size(); ++i) text += format_text("{}{}", i == 0 ? "" : ", or ", choices[i]);
   if (text.empty() && !options.kernel && !options.length_scale) {
     FitOptions given = options;
     given.length_scale = 1.0;
-    return fmt::format("with a given length scale {}", advice(Question<T>(given, question.source(), n), given, n));
+    return format_text("with a given length scale {}", advice(Question<T>(given, question.source(), n), given, n));
   }
-  if (text.empty()) return fmt::format("even the smallest model needs {}", format_bytes(question.least()));
-  return fmt::format("{} would fit", text);
+  if (text.empty()) return format_text("even the smallest model needs {}", format_bytes(question.least()));
+  return format_text("{} would fit", text);
 }
 
 }  // namespace
@@ -209,14 +209,14 @@ bool MemoryUse::choose_blocks(Index most, double limit) {
 std::string MemoryUse::text(double limit) const {
   auto listed = parts;
   const double blocks = bytes() - bytes(0, 0);
-  listed.emplace_back(fmt::format("blocks of {} rows", rows_at_once), blocks);
+  listed.emplace_back(format_text("blocks of {} rows", rows_at_once), blocks);
   std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   listed.resize(std::min<std::size_t>(listed.size(), 3));
   std::string largest_parts;
   for (const auto& [what, size] : listed) {
-    largest_parts += fmt::format("{}{} {}", largest_parts.empty() ? "" : ", ", what, format_bytes(size));
+    largest_parts += format_text("{}{} {}", largest_parts.empty() ? "" : ", ", what, format_bytes(size));
   }
-  return fmt::format("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
+  return format_text("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
 }
 
 const MemoryUse* MemoryPlan::find(const std::string& solver) const {

@@ -34,17 +34,17 @@ void add_vectors(MemoryUse& use, double length, double count) {
 
 // A system solved in place; one eigendecomposition takes twice its matrix besides.
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen) {
-  use.parts.emplace_back(fmt::format("{} of order {:.0f}", what, order), number * square(order));
+  use.parts.emplace_back(format_text("{} of order {:.0f}", what, order), number * square(order));
   if (by_eigen) use.parts.emplace_back("workspace of the eigendecomposition", 2 * number * square(order));
 }
 
 void add_moments(MemoryUse& use, const FitShape& s, double width, double copies) {
-  use.parts.emplace_back(fmt::format("sums of order {:.0f}", width), copies * number * square(width));
+  use.parts.emplace_back(format_text("sums of order {:.0f}", width), copies * number * square(width));
   use.feature_row_bytes = width * s.scalar_bytes;
 }
 
 void add_rows(MemoryUse& use, const FitShape& s, double copies_of_inputs) {
-  use.parts.emplace_back(fmt::format("{:.0f} rows", s.n),
+  use.parts.emplace_back(format_text("{:.0f} rows", s.n),
                          s.n * (copies_of_inputs * s.d * s.scalar_bytes + 2 * s.p * number));
 }
 
@@ -101,7 +101,7 @@ MemoryUse fourier_iterative(const FitOptions& o, const FitShape& s) {
     add_vectors(use, s.order, 24);
   } else {
     const double kept = s.n * (s.d + 1) * s.scalar_bytes;
-    if (kept <= memory_limit(o.execution) / 4) use.parts.emplace_back(fmt::format("{:.0f} rows", s.n), kept);
+    if (kept <= memory_limit(o.execution) / 4) use.parts.emplace_back(format_text("{:.0f} rows", s.n), kept);
     const double directions = std::min({128.0, s.order / 2, std::pow(2.0, 24) / s.order});
     add_vectors(use, s.order, 10 + 5 * directions);
     use.parts.emplace_back("features of a batch", std::min(s.n, 2048.0) * (s.m + s.d) * s.scalar_bytes);
@@ -175,7 +175,7 @@ MemoryUse sketched(const FitOptions& o, const FitShape& s, const sketches::Distr
   const bool dense =
       std::holds_alternative<sketches::Gaussian>(sketch) || std::holds_alternative<sketches::Hadamard>(sketch);
   if (needs_data(sketch) || !s.separable) add_rows(use, s, 2);
-  use.parts.emplace_back(fmt::format("{:.0f} anchors", anchors), anchors * s.d * (3 * s.scalar_bytes + 2 * number));
+  use.parts.emplace_back(format_text("{:.0f} anchors", anchors), anchors * s.d * (3 * s.scalar_bytes + 2 * number));
   use.parts.emplace_back("the sketch", dense ? 2 * number * s.m * anchors : 60 * anchors);
   if (s.separable) {
     add_system(use, "a matrix", s.m, true);
@@ -197,7 +197,7 @@ MemoryUse exact_any_loss(const FitOptions& o, const FitShape& s) {
   const double order = s.separable ? s.n : s.n * s.p;
   add_rows(use, s, 3);
   // Eigenvectors and features beside Newton's matrices, which take more than the eigendecomposition did before.
-  use.parts.emplace_back(fmt::format("matrices of order {:.0f}", order), 2 * number * square(order));
+  use.parts.emplace_back(format_text("matrices of order {:.0f}", order), 2 * number * square(order));
   add_loss(use, o, s, order, false);
   if (use.solver != "newton") use.parts.emplace_back("workspace of the eigendecomposition", number * square(order));
   return use;

@@ -37,7 +37,7 @@ void Checksum::add(const void* data, std::size_t size) {
   if (size > 0) value_ = static_cast<std::uint32_t>(crc32_z(value_, static_cast<const Bytef*>(data), size));
 }
 
-std::string Checksum::digits() const { return fmt::format("{:08x}", value_); }
+std::string Checksum::digits() const { return format_text("{:08x}", value_); }
 
 namespace {
 

@@ -18,20 +18,20 @@ bool SolverChoice::use_direct(Index order, bool cg_is_faster, const PredictedTim
   const bool direct = fits && (!cg_fits || !cg_is_faster);
   report.solver = direct ? "direct" : "cg";
   if (options.solver != "auto") {
-    report.reason = fmt::format("{}: asked for", report.solver);
+    report.reason = format_text("{}: asked for", report.solver);
   } else if (direct) {
-    report.reason = fmt::format("direct: a matrix of order {} fits in memory", order);
+    report.reason = format_text("direct: a matrix of order {} fits in memory", order);
     if (times.sample_rows > 0) {
-      report.reason += fmt::format("; {:.2g} s predicted, {:.2g} s by cg", times.direct, times.cg);
+      report.reason += format_text("; {:.2g} s predicted, {:.2g} s by cg", times.direct, times.cg);
     }
   } else if (!fits) {
-    report.reason = fmt::format("cg: with a matrix of order {} the fit would need {}, the memory budget is {}", order,
+    report.reason = format_text("cg: with a matrix of order {} the fit would need {}, the memory budget is {}", order,
                                 format_bytes(plan.direct_bytes), format_bytes(plan.limit));
   } else if (times.sample_rows > 0) {
-    report.reason = fmt::format("cg: {:.2g} s predicted, {:.2g} s for the factors of a matrix of order {}", times.cg,
+    report.reason = format_text("cg: {:.2g} s predicted, {:.2g} s for the factors of a matrix of order {}", times.cg,
                                 times.direct, order);
   } else {
-    report.reason = fmt::format("cg: faster than factoring a matrix of order {}, by the number of operations", order);
+    report.reason = format_text("cg: faster than factoring a matrix of order {}, by the number of operations", order);
   }
   return direct;
 }

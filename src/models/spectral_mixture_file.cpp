@@ -66,11 +66,11 @@ ModelFile SpectralMixtureMachine::to_file() const {
   put_if_any(file, "factors.real", parameters_.real);
   put_if_any(file, "factors.imaginary", parameters_.imaginary);
   for (std::size_t k = 0; k < points_.size(); ++k) {
-    file.put<double>(fmt::format("points.{}", k), points_[k].W);
-    file.put<double>(fmt::format("points.{}.real", k), points_[k].real);
-    put_if_any(file, fmt::format("points.{}.imaginary", k), points_[k].imaginary);
-    file.put<double>(fmt::format("beta.{}", k), Matrix<double>(posteriors_[k].beta));
-    file.put<double>(fmt::format("precision_root.{}", k), packed(posteriors_[k].L));
+    file.put<double>(format_text("points.{}", k), points_[k].W);
+    file.put<double>(format_text("points.{}.real", k), points_[k].real);
+    put_if_any(file, format_text("points.{}.imaginary", k), points_[k].imaginary);
+    file.put<double>(format_text("beta.{}", k), Matrix<double>(posteriors_[k].beta));
+    file.put<double>(format_text("precision_root.{}", k), packed(posteriors_[k].L));
   }
   if (process_.anchors.size() > 0) {
     file.put<double>("anchors", process_.anchors);
@@ -116,20 +116,20 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
             p);
     const auto draws = about.at("draws").get<Index>();
     for (Index k = 0; k < draws; ++k) {
-      WeightedFrequencies points{file.get<double>(fmt::format("points.{}", k)),
-                                 file.get<double>(fmt::format("points.{}.real", k)),
-                                 get_if_any(file, fmt::format("points.{}.imaginary", k)), m.parameters_.noise};
+      WeightedFrequencies points{file.get<double>(format_text("points.{}", k)),
+                                 file.get<double>(format_text("points.{}.real", k)),
+                                 get_if_any(file, format_text("points.{}.imaginary", k)), m.parameters_.noise};
       require(points.W.cols() == d && points.real.rows() == points.W.rows() && points.real.cols() > 0 &&
                   points.real.cols() % p == 0 &&
                   (points.imaginary.size() == 0 ||
                    (points.imaginary.rows() == points.real.rows() && points.imaginary.cols() == points.real.cols())),
               "the arrays of spectral points do not fit each other");
       FourierPosterior posterior;
-      posterior.beta = get_vector(file, fmt::format("beta.{}", k));
+      posterior.beta = get_vector(file, format_text("beta.{}", k));
       require(posterior.beta.size() == points.dim_coef(), "beta has {} numbers, expected {}", posterior.beta.size(),
               points.dim_coef());
       posterior.L =
-          unpacked(file.get<double>(fmt::format("precision_root.{}", k)), points.dim_coef(), "precision_root");
+          unpacked(file.get<double>(format_text("precision_root.{}", k)), points.dim_coef(), "precision_root");
       m.points_.push_back(std::move(points));
       m.posteriors_.push_back(std::move(posterior));
     }

@@ -195,10 +195,10 @@ class MixtureLearner {
     }
     report.objective = machine.curve_.empty() ? std::numeric_limits<double>::quiet_NaN() : machine.curve_.back();
     report.reason = options_.solver == "auto"
-                        ? fmt::format("{}: inference '{}'", method, inference_name(options_.inference))
-                        : fmt::format("{}: asked for", method);
+                        ? format_text("{}: inference '{}'", method, inference_name(options_.inference))
+                        : format_text("{}: asked for", method);
     if (report.status == SolveStatus::not_converged) {
-      report.message = fmt::format("{}: still rising after {} steps; a larger max_iter may find more evidence", method,
+      report.message = format_text("{}: still rising after {} steps; a larger max_iter may find more evidence", method,
                                    report.iterations);
     }
     finish(coordinates.decode(at), machine);

@@ -183,7 +183,7 @@ std::vector<Trial> score_paths(RowSource<T>& rows, const TuneOptions& options, c
 std::string end_of_grid(const Trial& best, const std::vector<double>& alphas, const std::vector<Kernel>& kernels) {
   std::string message;
   const auto say = [&](const char* what, double value, bool smallest) {
-    message += fmt::format("{}the best {}, {:.6g}, is the {} tried", message.empty() ? "" : "; ", what, value,
+    message += format_text("{}the best {}, {:.6g}, is the {} tried", message.empty() ? "" : "; ", what, value,
                            smallest ? "smallest" : "largest");
   };
   const auto [low, high] = std::minmax_element(alphas.begin(), alphas.end());

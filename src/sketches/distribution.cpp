@@ -89,7 +89,7 @@ Distribution by_name(const std::string& name, Index n_components, const Paramete
     given.check_empty();
     return made;
   } else {
-    fail("there is no sketch named '{}'; known: {}", name, fmt::join(sketch_names(), ", "));
+    fail("there is no sketch named '{}'; known: {}", name, join_text(sketch_names(), ", "));
   }
 }
 

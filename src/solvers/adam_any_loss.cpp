@@ -209,16 +209,16 @@ class AdamSolver {
     report_.residual = gap();
     report_.objective = value_;
     if (n_held_ > 0) {
-      report_.reason = fmt::format("the mean loss of {} rows held out was least, {:.6g}, after {} of {} epochs",
+      report_.reason = format_text("the mean loss of {} rows held out was least, {:.6g}, after {} of {} epochs",
                                    n_held_, least_, best_epoch_, epochs);
       if (stopped || epochs < options_.max_iter) return;
       report_.status = SolveStatus::not_converged;
-      report_.message = fmt::format(
+      report_.message = format_text(
           "adam stopped after {} epochs, and the loss of the rows held out may still fall; allow more iterations",
           epochs);
     } else if (report_.residual > goal()) {
       report_.status = SolveStatus::not_converged;
-      report_.message = fmt::format(
+      report_.message = format_text(
           "adam stopped after {} epochs at a relative duality gap of {:.1e}, above sqrt(tol) = {:.1e}; "
           "take solver 'newton', more iterations or a larger tol",
           epochs, report_.residual, goal());

@@ -246,7 +246,7 @@ class AnyLossSolver {
     report_.objective = best_value_;
     if (last_relative_gap_ <= options_.tol) return;
     report_.status = SolveStatus::not_converged;
-    report_.message = fmt::format(
+    report_.message = format_text(
         "{} stopped after {} steps at a relative duality gap of {:.1e}, above tol = {:.1e}; "
         "allow more iterations or a larger tol",
         report_.solver, steps, last_relative_gap_, options_.tol);

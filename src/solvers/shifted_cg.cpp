@@ -13,7 +13,7 @@ void report_iterations(const char* solver, Index iterations, double residual, co
   report.residual = residual;
   if (residual <= options.tol * (1 + 1e-12)) return;  // the test that stopped it was on squares
   report.status = SolveStatus::not_converged;
-  report.message = fmt::format(
+  report.message = format_text(
       "{} stopped after {} iterations at a relative residual of {:.2g} (tol {:.2g}); raise max_iter or alpha, or use "
       "solver 'direct'",
       solver, iterations, residual, options.tol);

@@ -75,7 +75,7 @@ const char* verdict(double relative) {
 std::string in_words(const ApproximationReport& r) {
   const double percent = 100 * r.confidence;
   const double relative = r.rms_error / r.kernel_norm;
-  std::string text = fmt::format(
+  std::string text = format_text(
       "With n_components = {}, the approximation is {} on these {} rows: over pairs of different rows it differs from "
       "the "
       "exact kernel by {:.3g} (root mean square; {:g} % interval {:.3g} to {:.3g}, from {} random pairs), which is "
@@ -88,7 +88,7 @@ std::string in_words(const ApproximationReport& r) {
       100 * relative, r.kernel_norm, r.max_error, 100 * r.within, r.tolerance, percent, 100 * r.within_interval.low,
       100 * r.within_interval.high, r.n_components_to_halve);
   if (r.rms_error > r.tolerance) {
-    text += fmt::format(", about {} would bring it to {:.3g}", r.n_components_for_tolerance, r.tolerance);
+    text += format_text(", about {} would bring it to {:.3g}", r.n_components_for_tolerance, r.tolerance);
   }
   return text + ".";
 }

@@ -3,8 +3,6 @@
 #include <carmina/sketches/sparse.hpp>
 #include <carmina/theory/sketch_bounds.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -88,7 +86,7 @@ std::string describe(const SketchSuggestion& s) {
   const auto share = [&](const SketchSize& size) { return 100 * size.expected_anchors / static_cast<double>(n); };
   const double dense = static_cast<double>(sketch_components_needed(s.spectrum, 1)) * static_cast<double>(n);
   const double cost = static_cast<double>(s.proved.n_components) * s.proved.expected_anchors / dense;
-  return fmt::format(
+  return format_text(
       "On these {} rows the kernel has statistical dimension {} (critical radius {:.3g}). Proved to be enough: {} "
       "components at density {:.4f}{}. Of the sizes that are proved, this density has the fewest anchors, but these "
       "are "
@@ -131,7 +129,7 @@ RiskBound sparse_sketch_bound(const CriticalRadius& spectrum, Index n_components
   if (!out.proven) return out;
   out.proven = n_components >= needed && out.probability > 0;
   if (n_components < needed) {
-    out.note = fmt::format("not proven: {} components, while {} are needed at this density", n_components, needed);
+    out.note = format_text("not proven: {} components, while {} are needed at this density", n_components, needed);
   } else if (!out.proven) {
     out.note = "says nothing: the sketch may fail with a chance that uses up the whole probability";
   } else {

@@ -47,7 +47,7 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 std::string text_rows(const Matrix<double>& table, const std::string& head) {
   std::string text = head;
   for (Index i = 0; i < table.rows(); ++i) {
-    for (Index j = 0; j < table.cols(); ++j) text += fmt::format("{}{}", j == 0 ? "" : ",", table(i, j));
+    for (Index j = 0; j < table.cols(); ++j) text += format_text("{}{}", j == 0 ? "" : ",", table(i, j));
     text += '\n';
   }
   return text;
@@ -127,8 +127,8 @@ TEST_P(RoundTrip, AgreesWithTheLibrary) {
   // The table shows the same to six digits.
   const std::string table = run_well({"evaluate", model, tested});
   EXPECT_THAT(table, HasSubstr("R²"));
-  EXPECT_THAT(table, HasSubstr(fmt::format("{:.6g}", rmse)));
-  EXPECT_THAT(table, HasSubstr(fmt::format("{:.6g}", loss)));
+  EXPECT_THAT(table, HasSubstr(format_text("{:.6g}", rmse)));
+  EXPECT_THAT(table, HasSubstr(format_text("{:.6g}", loss)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, RoundTrip,
@@ -182,7 +182,7 @@ TEST_F(Program, TakesEveryChoiceOfAFit) {
     fit({"--solver", solver, "--tol", "0.01"});
     expect_library(options);
     const std::string about = run_well({"info", folder_.path("m")});
-    EXPECT_THAT(about, HasSubstr(fmt::format("chosen         {}: asked for\n", solver)));
+    EXPECT_THAT(about, HasSubstr(format_text("chosen         {}: asked for\n", solver)));
   }
 
   for (const char* sampling : {"orthogonal", "sobol", "hadamard", "phases"}) {

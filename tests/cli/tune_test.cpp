@@ -61,7 +61,7 @@ TEST_F(TuneProgram, WritesTheBestModelAndPrintsItsTrials) {
   const Trial& best = result.validation.trials[result.validation.best];
   EXPECT_THAT(said,
               HasSubstr("150 rows, 5 inputs, 2 targets; gaussian kernel, 40 Fourier features; 9 trials on 4 folds"));
-  EXPECT_THAT(said, HasSubstr(fmt::format("\n{:>14} {:>12} {:>14} {:>12}\n{:>14.6g} {:>12.6g} {:>14.6g} {:>12.3g}\n",
+  EXPECT_THAT(said, HasSubstr(format_text("\n{:>14} {:>12} {:>14} {:>12}\n{:>14.6g} {:>12.6g} {:>14.6g} {:>12.3g}\n",
                                           "length scale", "alpha", "left-out loss", "std",
                                           length_scale_values(best.kernel.terms()[0].scalar)[0], best.alpha, best.mean,
                                           best.deviation)));
@@ -137,7 +137,7 @@ TEST_F(TuneProgram, ScoresRowsLeftOutOneByOne) {
   const Trial& best = result.validation.trials[result.validation.best];
   EXPECT_THAT(said, HasSubstr("; 9 trials by leave-one-out, "));
   EXPECT_THAT(said,
-              HasSubstr(fmt::format("\n{:>14} {:>12} {:>14}\n{:>14.6g} {:>12.6g} {:>14.6g}\n", "length scale", "alpha",
+              HasSubstr(format_text("\n{:>14} {:>12} {:>14}\n{:>14.6g} {:>12.6g} {:>14.6g}\n", "length scale", "alpha",
                                     "left-out loss", length_scale_values(best.kernel.terms()[0].scalar)[0], best.alpha,
                                     best.mean)));
   const Json about = Json::parse(tuned(words({"--by", "gcv", "--json"})));

@@ -51,7 +51,7 @@ const Matrix<double> negative = matrix({{-1, 2}, {3, -4}, {-100, 6}});
 template <class T>
 void check_npy_type(const std::string& type, const Matrix<double>& values) {
   TempDir dir;
-  const std::string shape = fmt::format("({}, {})", values.rows(), values.cols());
+  const std::string shape = format_text("({}, {})", values.rows(), values.cols());
   for (bool fortran : {false, true}) {
     for (int version : {1, 2, 3}) {
       const std::string content =
@@ -124,7 +124,7 @@ TEST(Npy, SaysWhatIsWrong) {
   EXPECT_EQ(message(npy(npy_header("<f8", false, "(5, 3)"), body, 4)), ": NPY version 4.0 is not known (1 to 3 are)");
   for (const char* type : {"<c16", "<f2", "|b1", "|O", "<U5", "<M8[ns]", "<f16", "f", ""}) {
     EXPECT_EQ(message(npy(npy_header(type, false, "(5, 3)"), body)),
-              fmt::format(": elements of type '{}' are not supported (float32, float64 and integers are)", type));
+              format_text(": elements of type '{}' are not supported (float32, float64 and integers are)", type));
   }
   EXPECT_THAT(message(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (5,), }", body)),
               HasSubstr("structured elements are not supported"));
@@ -167,7 +167,7 @@ TEST(Npy, ReadsALargeFileWithASmallResidentSet) {
   for (bool fortran : {false, true}) {
     TempDir dir;
     const Index rows = 1 << 20, columns = 32;
-    const auto path = dir.file("a.npy", npy(npy_header("<f8", fortran, fmt::format("({}, {})", rows, columns)), ""));
+    const auto path = dir.file("a.npy", npy(npy_header("<f8", fortran, format_text("({}, {})", rows, columns)), ""));
     std::filesystem::resize_file(path, std::filesystem::file_size(path) + sizeof(double) * rows * columns);
     rusage before{}, after{};
     ::getrusage(RUSAGE_SELF, &before);

@@ -18,7 +18,7 @@ TableRows<T> rows_of(const std::string& path, const std::string& targets = "1") 
 std::string numbered_csv(Index rows, Index bad = -1) {
   std::string text = "a,b,y\n";
   for (Index i = 0; i < rows; ++i) {
-    text += i == bad ? fmt::format("{},wrong,{}\n", i, -i) : fmt::format("{},{},{}\n", i, i + 0.5, -i);
+    text += i == bad ? format_text("{},wrong,{}\n", i, -i) : format_text("{},{},{}\n", i, i + 0.5, -i);
   }
   return text;
 }
@@ -28,10 +28,10 @@ template <class T>
 std::string words(RowSource<T>& rows, Index size) {
   try {
     const auto block = rows.next(size);
-    std::string text = fmt::format("{} rows from {}", block.rows, block.first_row);
+    std::string text = format_text("{} rows from {}", block.rows, block.first_row);
     for (Index i = 0; i < block.rows; ++i) {
-      text += fmt::format("; {} {}", rows.place(i), block.targets()(i, 0));
-      for (Index j = 0; j < block.dim_in; ++j) text += fmt::format(" {}", block.inputs()(i, j));
+      text += format_text("; {} {}", rows.place(i), block.targets()(i, 0));
+      for (Index j = 0; j < block.dim_in; ++j) text += format_text(" {}", block.inputs()(i, j));
     }
     return text;
   } catch (const Error& error) {
@@ -95,7 +95,7 @@ TYPED_TEST(ReadAheadOf, FailsWhereTheRowIsAskedFor) {
           ASSERT_EQ(found, expected);
           seen += size;
           if (seen > bad) {
-            EXPECT_EQ(found, fmt::format("{}:{}: column 'b': expected a number, found 'wrong'", path, bad + 2));
+            EXPECT_EQ(found, format_text("{}:{}: column 'b': expected a number, found 'wrong'", path, bad + 2));
             EXPECT_EQ(words(ahead, size), found) << "an error stays";
           }
         }

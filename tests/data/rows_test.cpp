@@ -61,12 +61,12 @@ TEST(ChooseColumns, SaysWhatThereIs) {
   for (const char* count : {"0", "3", "-1", "99"}) {
     EXPECT_EQ(
         message(count),
-        fmt::format("f.csv: the number of targets must be from 1 to 2 (3 columns, of which one must stay an input), "
+        format_text("f.csv: the number of targets must be from 1 to 2 (3 columns, of which one must stay an input), "
                     "found {}",
                     count));
   }
   std::vector<std::string> many;
-  for (int j = 1; j <= 30; ++j) many.push_back(fmt::format("c{}", j));
+  for (int j = 1; j <= 30; ++j) many.push_back(format_text("c{}", j));
   EXPECT_EQ(error_of([&] { choose_columns(columns_named(many), "speed", "f.csv"); }),
             "f.csv: no column is named 'speed'; the columns are 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', "
             "'c8', 'c9', 'c10' "
@@ -82,7 +82,7 @@ TYPED_TEST(TableRowsOf, GiveInputsAndTargetsInBlocksOfAnySize) {
   using T = TypeParam;
   TempDir dir;
   std::string text = "a,y,b\n";
-  for (int i = 0; i < 23; ++i) text += fmt::format("{},{},{}\n", i, i * 10, i + 0.5);
+  for (int i = 0; i < 23; ++i) text += format_text("{},{},{}\n", i, i * 10, i + 0.5);
   const auto path = dir.file("f.csv", text);
   auto rows = rows_of<T>(path, "y");
   EXPECT_EQ(rows.dim_in(), 2);
@@ -98,7 +98,7 @@ TYPED_TEST(TableRowsOf, GiveInputsAndTargetsInBlocksOfAnySize) {
         EXPECT_EQ(block.inputs()(i, 0), static_cast<T>(seen + i));
         EXPECT_EQ(block.inputs()(i, 1), static_cast<T>(seen + i) + T(0.5));
         EXPECT_EQ(block.targets()(i, 0), static_cast<T>(10 * (seen + i)));
-        EXPECT_EQ(rows.place(i), fmt::format("{}:{}", path, seen + i + 2));
+        EXPECT_EQ(rows.place(i), format_text("{}:{}", path, seen + i + 2));
       }
       seen += block.rows;
     }
@@ -121,8 +121,8 @@ TYPED_TEST(TableRowsOf, ABlockOfManyPartsIsWhole) {
     ASSERT_EQ(block.rows, size);
     EXPECT_TRUE(block.inputs() == values.leftCols(d - 3).topRows(size).template cast<TypeParam>());
     EXPECT_TRUE(block.targets() == values.rightCols(3).topRows(size).template cast<TypeParam>());
-    EXPECT_EQ(rows.place(size - 1), fmt::format("{}: row {}", dir.path("f.npy"), size));
-    EXPECT_EQ(rows.place(0), fmt::format("{}: row 1", dir.path("f.npy")));
+    EXPECT_EQ(rows.place(size - 1), format_text("{}: row {}", dir.path("f.npy"), size));
+    EXPECT_EQ(rows.place(0), format_text("{}: row 1", dir.path("f.npy")));
     EXPECT_EQ(rows.next(5).rows, n - size);
     rows.rewind();
   }
@@ -172,7 +172,7 @@ TYPED_TEST(TableRowsOf, TargetsMayComeFromASecondFile) {
       EXPECT_EQ(error_of([&] {
                   while (unequal.next(size).rows > 0) continue;
                 }),
-                fmt::format("{} has {} rows than {}: it ends at row {}", dir.path("y.csv"),
+                format_text("{} has {} rows than {}: it ends at row {}", dir.path("y.csv"),
                             labels == 2 ? "fewer" : "more", dir.path("x.csv"), labels == 2 ? 2 : 3))
           << size;
     }
@@ -182,7 +182,7 @@ TYPED_TEST(TableRowsOf, TargetsMayComeFromASecondFile) {
   EXPECT_EQ(error_of([&] {
               TableRows<T>(open_table(dir.path("x.npy")), open_table(dir.path("y.npy")), ColumnRoles{{0}, {}}, false);
             }),
-            fmt::format("{} has 3 rows, {} has 2", dir.path("y.npy"), dir.path("x.npy")));
+            format_text("{} has 3 rows, {} has 2", dir.path("y.npy"), dir.path("x.npy")));
 }
 
 TEST(TableRows, ANumberBeyondSinglePrecisionIsRefusedThereAlone) {

@@ -85,7 +85,7 @@ TEST(KFold, FoldsAreContiguousWithoutASeed) {
 TEST(KFold, RefusesImpossibleNumbersOfFolds) {
   for (Index folds : {-1, 0, 1, 11}) {
     EXPECT_EQ(error_of([&] { k_fold(10, folds); }),
-              fmt::format("k_fold: the number of folds must be from 2 to the 10 rows, found {}", folds));
+              format_text("k_fold: the number of folds must be from 2 to the 10 rows, found {}", folds));
   }
 }
 

@@ -65,7 +65,7 @@ TYPED_TEST(IterativeSolvers, ReachTheDirectSolution) {
             options.tol = single ? (stochastic(solver) ? 1e-8 : 1e-6) : (stochastic(solver) ? 1e-11 : 1e-10);
             const auto model = KernelMachine<T>::fit(rows.X, rows.Y, options, weights);
             const SolveReport& report = model.record().report;
-            const auto where = fmt::format("{} n {} kernel {} intercept {} weights {}: {}", solver, n,
+            const auto where = format_text("{} n {} kernel {} intercept {} weights {}: {}", solver, n,
                                            &kernel - kernels.data(), intercept, weighted, report.message);
             EXPECT_EQ(report.solver, solver);
             EXPECT_EQ(report.status, SolveStatus::converged) << where;

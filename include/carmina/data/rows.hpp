@@ -76,7 +76,7 @@ class MemoryRows final : public RowSource<T> {
   Index dim_out() const override { return all_.dim_out; }
   std::optional<Index> rows() const override { return all_.rows; }
   void rewind() override { at_ = first_ = 0; }
-  std::string place(Index row) const override { return fmt::format("row {}", first_ + row + 1); }
+  std::string place(Index row) const override { return format_text("row {}", first_ + row + 1); }
 
   RowBlock<T> next(Index max_rows) override {
     RowBlock<T> block = all_;
