@@ -15,6 +15,9 @@ struct Decomposition {
   Matrix<double> vectors;  // Uᵀ: row j belongs to values[j]
 };
 
+// A reduction to tridiagonal form waits for all its threads n times: in small matrices that is all it does.
+int threads_for(Index n, const Execution& execution) { return n < 512 ? 1 : execution.thread_count(); }
+
 Decomposition decompose(Matrix<double> K, const Execution& execution) {
   const Index n = K.rows();
   require(n > 0 && K.cols() == n, "theory: the kernel matrix must be square, found ({}, {})", n, K.cols());
@@ -26,7 +29,7 @@ Decomposition decompose(Matrix<double> K, const Execution& execution) {
   K /= static_cast<double>(n);
   Vector<double> values(n);
   {
-    const BlasThreads threads(execution.thread_count());
+    const BlasThreads threads(threads_for(n, execution));
     backend::symmetric_eigen(n, K.data(), n, values.data());
   }
   require(values[0] >= -1e-8 * std::max(values[n - 1], largest / static_cast<double>(n)),
@@ -114,7 +117,7 @@ KSatisfiability k_satisfiability(const sketches::Sketch& sketch, const Matrix<do
   const Decomposition of_K = decompose(K, execution);
   const CriticalRadius spectrum = critical_radius(of_K.values);
   const Index n = spectrum.n, d = spectrum.statistical_dimension;
-  const BlasThreads threads(execution.thread_count());
+  const BlasThreads threads(threads_for(n, execution));
   const Matrix<double> SU = sketched_vectors(sketch, of_K.vectors);
   const Matrix<double> first = SU.topRows(d);
   const Matrix<double> rest = of_K.values.tail(n - d).cwiseSqrt().asDiagonal() * SU.bottomRows(n - d);
