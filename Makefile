@@ -5,7 +5,8 @@ JOBS ?= $(shell nproc)
 VENV := .venv
 IN_VENV := $(VENV)/bin/python
 INSTALLED := build/install
-BUILT := $(INSTALLED)/lib/libcarmina.a $(INSTALLED)/bin/carmina
+LIBRARY := $(INSTALLED)/lib/libcarmina.a
+PROGRAM := $(INSTALLED)/bin/carmina
 
 # command=package: any version on the PATH will do.
 PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libboost-dev libeigen3-dev libfmt-dev \
@@ -18,25 +19,27 @@ PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo 
 CPP_FILES = $(shell find include src cli python tests benchmarks papers -name '*.[ch]pp' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
-.PHONY: help deps build python demo test bench lint format docs clean deps-bench deps-lint deps-docs FORCE
+.PHONY: help deps build python demo test all-compiled bench lint format docs clean deps-bench deps-lint deps-docs FORCE
 .DELETE_ON_ERROR:
+# Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
+.NOTPARALLEL:
 
 help: ## List these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
 
 deps: $(VENV)/deps.stamp ## Set up: Debian packages (installed when allowed, else named) and Python's in .venv
 
-build: $(BUILT) ## Compile the library, the program and the C++ tests; install into build/install
+build: $(LIBRARY) $(PROGRAM) ## Compile the library and the program; install both into build/install
 
-python: $(VENV)/carmina.stamp ## Install the Python package into .venv, linking what `build` built
+python: $(VENV)/carmina.stamp ## Compile the library and the Python package, install the package into .venv
 
 demo: python ## Fit generated multi-output data, print a table of errors and times, draw a picture
 	$(IN_VENV) examples/demo.py --out demo-output
 
-test: python ## Run every test: C++, Python, examples of the documents, an outside project, formats
+test: all-compiled python $(VENV)/bin/carmina ## Run every test: C++, Python, examples of the documents, an outside project, formats
 	@$(IN_VENV) scripts/run_tests.py
 
-bench: python deps-bench ## Measure the parts (benchmarks/micro) and whole fits beside other software (versus)
+bench: python $(VENV)/bin/carmina deps-bench ## Measure the parts (benchmarks/micro) and whole fits beside other software (versus)
 	cmake --preset release -DCARMINA_BENCHMARKS=ON
 	cmake --build build/release -j $(JOBS) --target benchmarks
 	$(IN_VENV) benchmarks/run.py --out bench-output
@@ -82,11 +85,24 @@ build/release/build.ninja: CMakePresets.json | $(VENV)/deps.stamp
 	@touch $@
 
 # Ninja knows what is out of date; files that it leaves alone keep their time, so nothing is made again after them.
-$(BUILT) &: build/release/build.ninja FORCE
-	@cmake --build build/release -j $(JOBS)
-	@cmake --install build/release --prefix $(INSTALLED) >/dev/null
+$(LIBRARY): build/release/build.ninja FORCE
+	@cmake --build build/release -j $(JOBS) --target carmina
+	@cmake --install build/release --prefix $(INSTALLED) --component library >/dev/null
 
-$(VENV)/carmina.stamp: $(BUILT) $(PACKAGE_FILES)
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-index --no-build-isolation --no-deps \
-	  -C build-dir=build/python -C cmake.define.CARMINA_PREBUILT=$(CURDIR)/$(INSTALLED) .
+$(PROGRAM): build/release/build.ninja FORCE
+	@cmake --build build/release -j $(JOBS) --target carmina_program
+	@cmake --install build/release --prefix $(INSTALLED) --component program >/dev/null
+
+# The library, the program and the C++ tests.
+all-compiled: build/release/build.ninja
+	@cmake --build build/release -j $(JOBS)
+
+$(VENV)/carmina.stamp: $(LIBRARY) $(PACKAGE_FILES)
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-index \
+	  --no-build-isolation --no-deps -C build-dir=build/python -C install.components=python \
+	  -C cmake.define.CARMINA_PREBUILT=$(CURDIR)/$(INSTALLED) .
 	@touch $@
+
+# Beside Python, where `pip install` puts it, too. After the package: installing that may remove an older program.
+$(VENV)/bin/carmina: $(PROGRAM) $(VENV)/carmina.stamp
+	@cp $(PROGRAM) $@

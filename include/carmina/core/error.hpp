@@ -1,8 +1,8 @@
 // core/error.hpp -- what a misuse throws: one sentence that says place, expected, found.
 #pragma once
+#include <carmina/core/format.hpp>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace carmina {
 
@@ -18,15 +18,17 @@ class Cancelled : public std::runtime_error {
   Cancelled() : std::runtime_error("cancelled") {}
 };
 
+[[noreturn]] void throw_error(std::string_view text, std::span<const formatting::Value> values);
+
 template <class... Args>
-[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(format_text(format, std::forward<Args>(args)...));
+[[noreturn]] void fail(formatting::PatternFor<Args...> pattern, const Args&... args) {
+  throw_error(pattern.text(), std::array<formatting::Value, sizeof...(Args)>{formatting::value_of(args)...});
 }
 
 template <class... Args>
-void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+void require(bool condition, formatting::PatternFor<Args...> pattern, const Args&... args) {
   if (!condition) [[unlikely]] {
-    fail(format, std::forward<Args>(args)...);
+    fail(pattern, args...);
   }
 }
 

@@ -1,0 +1,29 @@
+# What makes compiling quicker: ccache where it is found, and precompiled headers.
+find_program(CARMINA_CCACHE ccache)
+if(CARMINA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # ccache accepts precompiled headers only if it may ignore which macros they were compiled with, and times in them.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CARMINA_CCACHE})
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(precompile ON)
+endif()
+option(CARMINA_PCH "Precompile the headers that all sources include" ${precompile})
+
+# carmina_precompile(TARGET HEADER...): Eigen, much of the standard library and HEADERs, precompiled for TARGET.
+# carmina_precompile(TARGET REUSE_FROM OTHER): those of OTHER; both must be compiled with the same options.
+function(carmina_precompile target)
+  if(NOT CARMINA_PCH)
+    return()
+  endif()
+  if(ARGV1 STREQUAL REUSE_FROM)
+    target_precompile_headers(${target} ${ARGN})
+  else()
+    target_precompile_headers(
+      ${target} PRIVATE <algorithm> <array> <cmath> <concepts> <cstddef> <cstdint> <cstring> <functional> <limits>
+      <memory> <numbers> <numeric> <optional> <span> <string> <string_view> <tuple> <utility> <variant> <vector>
+      <Eigen/Core> ${ARGN})
+  endif()
+  # So that ccache sees the precompiled header among what is compiled.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
