@@ -8,14 +8,29 @@
 
 namespace carmina {
 
+std::vector<std::string> solver_names() {
+  return {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"};
+}
+
+std::vector<std::string> approximation_names() {
+  std::vector<std::string> names = sketches::sketch_names();
+  names.insert(names.begin(), {"fourier", "exact"});
+  return names;
+}
+
+// Products of all features, the targets and the constant.
+double FitOptions::moment_bytes(Index p) const {
+  const Index terms = kernel ? static_cast<Index>(kernel->terms().size()) : 1;
+  const auto order = static_cast<double>(terms * n_components + p + 1);
+  return sizeof(double) * order * order;
+}
+
 std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
   if (sketch) return sketch;
   if (approximation == "fourier" || approximation == "exact") return std::nullopt;
-  const std::vector<std::string> names = sketches::sketch_names();
+  const std::vector<std::string> names = approximation_names();
   if (std::find(names.begin(), names.end(), approximation) == names.end()) {
-    std::string list;
-    for (const std::string& name : names) list += fmt::format(", '{}'", name);
-    fail("approximation must be one of 'fourier', 'exact'{}, found '{}'", list, approximation);
+    fail("approximation must be one of '{}', found '{}'", fmt::join(names, "', '"), approximation);
   }
   return sketches::make_sketch(approximation, n_components);
 }
@@ -25,7 +40,8 @@ void FitOptions::check() const {
   const auto among = [this](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), solver) != names.end();
   };
-  require(among({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"}),
+  const std::vector<std::string> solvers = solver_names();
+  require(std::find(solvers.begin(), solvers.end(), solver) != solvers.end(),
           "solver must be 'auto', 'direct', 'cg', 'lsmr', 'idr', 'sgd', 'adam', 'newton' or 'lbfgs', found '{}'",
           solver);
   if (!squared) {
