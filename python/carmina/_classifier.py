@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from carmina import kernels, losses, outputs, sketches
-from carmina._machine import KernelMachineEstimator
+from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import one_of
 
 
@@ -117,6 +117,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
+        return self._fit_task(self._prepare(X, y, sample_weight))
+
+    def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         X, y = self._validated(X, y)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
@@ -131,14 +134,12 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         )
         one_hot[np.arange(len(y)), labels] = 1
         options.target_names = [str(label) for label in classes]
-        self._fit_machine(X, one_hot, sample_weight, options)
-        self.classes_ = classes
-        return self
+        return self._task(X, one_hot, sample_weight, options, classes_=classes)
 
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Scores of the rows of X, one column per class of `classes_`; for two classes of shape (n,), the
         second's less the first's."""
-        scores = self._predict_machine(X)
+        scores = self._predict_machine(self._checked_inputs(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:

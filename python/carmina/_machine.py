@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,8 +72,28 @@ class SolveReport:
     seconds: dict[str, float]
 
 
-class _Enough(Exception):
-    """Ends a fit when what it would hand to the library is known."""
+@dataclass(frozen=True)
+class FitTask:
+    """What the library is asked to fit.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    Y : ndarray of shape (n, p)
+    weights : ndarray of shape (n,) or None
+    options : _core.FitOptions
+    attributes : dict of str to Any
+        What the fitted estimator knows besides its machine.
+    """
+
+    X: NDArray
+    Y: NDArray
+    weights: NDArray | None
+    options: _core.FitOptions
+    attributes: dict[str, Any]
+
+
+Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
 class KernelMachineEstimator(BaseEstimator):
@@ -190,55 +210,45 @@ class KernelMachineEstimator(BaseEstimator):
         >>> path.estimator(path.best_index).predict(data.X).shape
         (300, 1)
         """
-        inputs, targets, weights, options = self._task(X, y, sample_weight)
-        options.by_evidence = False
+        task = clone(self)._prepare(X, y, sample_weight)
+        task.options.by_evidence = False
         paths = _core.Path.fit(
-            inputs,
-            targets,
-            weights,
-            options,
+            task.X,
+            task.Y,
+            task.weights,
+            task.options,
             alpha_list(alphas),
             bool(leave_one_out),
-            threads=thread_count(self.n_jobs),
-            memory_budget=memory_bytes(self.memory_budget),
-            progress=_print_progress if self.verbose else None,
+            **self._resources(),
         )
-        points = paths.points
+        points, attributes = paths.points, task.attributes
 
         def make(index: int) -> KernelMachineEstimator:
             fitted = clone(self).set_params(alpha=points[index]["alpha"])
-
-            def take(*_: Any) -> None:
-                fitted._machine = paths.machine(index)
-                fitted.n_iter_ = fitted.report_.iterations
-
-            fitted._fit_machine = take
-            fitted.fit(X, y, sample_weight)
-            del fitted._fit_machine
-            return fitted
+            return fitted._take(paths.machine(index), attributes)
 
         return path_of(points, make)
 
+    def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
+        """What `fit` hands to the library, all of it checked."""
+        raise NotImplementedError
+
     def _task(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[NDArray, NDArray, NDArray | None, _core.FitOptions]:
-        """Inputs, targets, weights and options that `fit` fits a machine with."""
-        probe = clone(self)
-        task: list[Any] = []
-
-        def keep(X: NDArray, Y: NDArray, weights: ArrayLike | None, options: _core.FitOptions) -> None:
-            if weights is not None:
-                weights = _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True)
-            options.input_names = list(getattr(probe, "feature_names_in_", []))
-            task.extend([X, Y, weights, options])
-            raise _Enough
-
-        probe._fit_machine = keep
-        try:
-            probe.fit(X, y, sample_weight)
-        except _Enough:
-            return tuple(task)
-        raise AssertionError("fit never came to its machine")
+        self,
+        X: NDArray,
+        Y: NDArray,
+        sample_weight: ArrayLike | None,
+        options: _core.FitOptions,
+        **attributes: Any,
+    ) -> FitTask:
+        """Of X and Y (n, p), both validated."""
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                attributes[name] = getattr(self, name)
+        options.input_names = list(attributes.get("feature_names_in_", []))
+        return FitTask(X, Y, sample_weight, options, attributes)
 
     def _validated(self, X: ArrayLike, y: ArrayLike, **targets: Any) -> tuple[NDArray, NDArray]:
         return validate_data(
@@ -250,24 +260,26 @@ class KernelMachineEstimator(BaseEstimator):
             **targets,
         )
 
-    def _fit_machine(
-        self, X: NDArray, Y: NDArray, sample_weight: ArrayLike | None, options: _core.FitOptions
-    ) -> None:
-        """Fit targets Y (n, p), both validated."""
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-        options.input_names = list(getattr(self, "feature_names_in_", []))
-        self._machine = _core.Machine.fit(
-            X,
-            Y,
-            sample_weight,
-            options,
-            threads=thread_count(self.n_jobs),
-            memory_budget=memory_bytes(self.memory_budget),
-            progress=_print_progress if self.verbose else None,
-        )
-        self.n_iter_ = self.report_.iterations
+    def _fit_task(self: Estimator, task: FitTask) -> Estimator:
+        machine = _core.Machine.fit(task.X, task.Y, task.weights, task.options, **self._resources())
+        self._take(machine, task.attributes)
         self._warn()
+        return self
+
+    def _take(self: Estimator, machine: _core.Machine, attributes: dict[str, Any]) -> Estimator:
+        """Be the estimator whose fit gave this machine."""
+        self._machine = machine
+        self.n_iter_ = self.report_.iterations
+        vars(self).update(attributes)
+        return self
+
+    def _resources(self) -> dict[str, Any]:
+        """Threads, memory and progress, as the library takes them."""
+        return {
+            "threads": thread_count(self.n_jobs),
+            "memory_budget": memory_bytes(self.memory_budget),
+            "progress": _print_progress if self.verbose else None,
+        }
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
@@ -280,8 +292,8 @@ class KernelMachineEstimator(BaseEstimator):
             ensure_all_finite="allow-nan" if filled else True,
         )
 
-    def _predict_machine(self, X: ArrayLike) -> NDArray:
-        X = self._checked_inputs(X)
+    def _predict_machine(self, X: NDArray) -> NDArray:
+        """Of checked inputs."""
         return self._machine.predict(X, threads=thread_count(self.n_jobs))
 
     def _fitted(self, attribute: str) -> _core.Machine:

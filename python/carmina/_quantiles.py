@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
 from carmina import kernels, losses, outputs, sketches
-from carmina._machine import KernelMachineEstimator
+from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import number
 
 
@@ -128,6 +128,9 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
+        return self._fit_task(self._prepare(X, y, sample_weight))
+
+    def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         name = getattr(y, "name", None)
         X, y = self._validated(X, y, y_numeric=True)
         levels = self._levels()
@@ -137,12 +140,11 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
         options.target_names = [name] if isinstance(name, str) else []
         A = outputs.quantiles(levels, number("quantile_gamma", self.quantile_gamma))
         self._couple(options, A, type(self).__name__)
-        self._fit_machine(X, y.reshape(-1, 1), sample_weight, options)
-        return self
+        return self._task(X, y.reshape(-1, 1), sample_weight, options)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The quantiles at the rows of X, of shape (n, n_quantiles), a column for each level."""
-        return self._predict_machine(X)
+        return self._predict_machine(self._checked_inputs(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean over the levels of D² (`sklearn.metrics.d2_pinball_score`): the share of the pinball loss of

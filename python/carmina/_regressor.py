@@ -10,8 +10,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from carmina import _core, losses, theory
-from carmina._machine import KernelMachineEstimator
+from carmina import losses, theory
+from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import loss_or_name, memory_bytes, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
@@ -154,23 +154,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
-        return self._fit(X, y, sample_weight, in_parts=False)
+        return self._fit_task(self._prepare(X, y, sample_weight))
 
-    def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool
-    ) -> KernelRegressor:
+    def _prepare(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
+    ) -> FitTask:
         target_names = _column_names(y)
         X, y = self._validated(X, y, multi_output=True, y_numeric=True)
+        Y = y.reshape(len(y), -1)
         options = self._options()
         options.target_names = target_names
-        options.keep_moments = in_parts or self._moment_bytes(options, y) <= self._most_moment_bytes()
+        options.keep_moments = in_parts or options.moment_bytes(Y.shape[1]) <= self._most_moment_bytes()
         if in_parts:
             if options.solver not in ("auto", "direct"):
                 raise ValueError(f"partial_fit: solver must be 'auto' or 'direct', found {self.solver!r}")
             options.solver = "direct"
-        self._fit_machine(X, y.reshape(len(y), -1), sample_weight, options)
-        self._y_ndim = y.ndim
-        return self
+        return self._task(X, Y, sample_weight, options, _y_ndim=y.ndim)
 
     @available_if(_learns_in_parts)
     def partial_fit(
@@ -195,7 +194,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         True
         """
         if "_machine" not in vars(self):
-            return self._fit(X, y, sample_weight, in_parts=True)
+            return self._fit_task(self._prepare(X, y, sample_weight, in_parts=True))
         X, y = self._validated(X, y, multi_output=True, y_numeric=True, reset=False)
         if y.ndim != self._y_ndim:
             raise ValueError(f"partial_fit: y had {self._y_ndim} dimensions before, found {y.ndim}")
@@ -245,11 +244,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         """
         if return_std and return_cov:
             raise ValueError("predict: return_std and return_cov cannot both be asked for")
+        X = self._checked_inputs(X)
         prediction = self._as_targets(self._predict_machine(X))
         if not (return_std or return_cov):
             return prediction
         self._check_moments()
-        X = self._checked_inputs(X)
         threads = thread_count(self.n_jobs)
         if return_std:
             deviation = self._as_targets(self._machine.deviation(X, threads=threads))
@@ -335,12 +334,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
 
     def _as_targets(self, columns: NDArray) -> NDArray:
         return columns.ravel() if self._y_ndim == 1 and columns.shape[1] == 1 else columns
-
-    @staticmethod
-    def _moment_bytes(options: _core.FitOptions, y: NDArray) -> int:
-        terms = len(options.kernel.terms) if options.kernel is not None else 1
-        outputs = 1 if y.ndim == 1 else y.shape[1]
-        return 8 * (terms * options.n_components + outputs + 1) ** 2
 
     def _most_moment_bytes(self) -> float:
         budget = memory_bytes(self.memory_budget)

@@ -13,16 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from carmina import _core, kernels, losses
-from carmina._machine import KernelMachineEstimator, _print_progress
-from carmina._validation import (
-    integer,
-    length_scale_of,
-    loss_or_name,
-    memory_bytes,
-    number,
-    one_of,
-    thread_count,
-)
+from carmina._machine import KernelMachineEstimator
+from carmina._validation import integer, length_scale_of, loss_or_name, number, one_of
 
 WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -125,10 +117,13 @@ def tune(
     factors = list(WIDTH_FACTORS) if width_factors is None else _numbers("width_factors", width_factors)
     tried_losses = [] if losses is None else [loss_or_name(loss) for loss in losses]
 
-    task = estimator._task(X, y, sample_weight)
-    task[3].by_evidence = False
+    task = clone(estimator)._prepare(X, y, sample_weight)
+    task.options.by_evidence = False
     found, best, message = _core.cross_validate(
-        *task,
+        task.X,
+        task.Y,
+        task.weights,
+        task.options,
         length_scales=widths,
         width_factors=factors,
         alphas=_numbers("alphas", alphas),
@@ -137,9 +132,7 @@ def tune(
         by=one_of("by", by, ["cv", "leave_one_out", "gcv"]),
         folds=integer("folds", folds),
         contiguous=bool(contiguous),
-        threads=thread_count(estimator.n_jobs),
-        memory_budget=memory_bytes(estimator.memory_budget),
-        progress=_print_progress if estimator.verbose else None,
+        **estimator._resources(),
     )
     if message:
         warnings.warn(f"tune: {message}", UserWarning, stacklevel=2)
@@ -163,7 +156,7 @@ def tune(
         trials.append(parameters | {"length_scale": _plain(trial["length_scale"])} | _outcome(trial))
     refitted = clone(estimator).set_params(**chosen)
     if not isinstance(estimator.random_state, numbers.Integral):
-        refitted.set_params(random_state=task[3].seed)  # the features that were tuned
+        refitted.set_params(random_state=task.options.seed)  # the features that were tuned
     return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
 
 

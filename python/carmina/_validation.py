@@ -32,9 +32,9 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
     raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
 
 
-SAMPLINGS = ["iid", "orthogonal", "sobol", "hadamard", "phases"]
-APPROXIMATIONS = ["fourier", "exact", *_core.sketch_names()]
-SOLVERS = ["auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"]
+SAMPLINGS = _core.sampling_names()
+APPROXIMATIONS = _core.approximation_names()
+SOLVERS = _core.solver_names()
 
 
 def component_count(n_components: Any) -> int:

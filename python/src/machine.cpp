@@ -298,6 +298,7 @@ void bind_options(nb::module_& m) {
       .def_rw("patience", &FitOptions::patience)
       .def_rw("seed", &FitOptions::seed)
       .def_rw("keep_moments", &FitOptions::keep_moments)
+      .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names);
 }
@@ -379,7 +380,9 @@ void bind_machine(nb::module_& m) {
         return nb::cast(from_file(file, path));
       },
       nb::arg("path"), "The machine in a file, of whatever type.");
-  m.def("sketch_names", &sketches::sketch_names);
+  m.def("approximation_names", &approximation_names);
+  m.def("sampling_names", &sampling_names);
+  m.def("solver_names", &solver_names);
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));
 }
 

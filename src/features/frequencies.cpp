@@ -89,13 +89,21 @@ Index frequency_count(Index n_components) {
   return n_components / 2;
 }
 
+std::vector<std::string> sampling_names() {
+  std::vector<std::string> names;
+  for (const Sampling sampling :
+       {Sampling::iid, Sampling::orthogonal, Sampling::sobol, Sampling::hadamard, Sampling::phases}) {
+    names.push_back(sampling_name(sampling));
+  }
+  return names;
+}
+
 Sampling parse_sampling(const std::string& name) {
-  if (name == "iid") return Sampling::iid;
-  if (name == "orthogonal") return Sampling::orthogonal;
-  if (name == "sobol") return Sampling::sobol;
-  if (name == "hadamard") return Sampling::hadamard;
-  require(name == "phases", "sampling must be 'iid', 'orthogonal', 'sobol', 'hadamard' or 'phases', found '{}'", name);
-  return Sampling::phases;
+  const std::vector<std::string> names = sampling_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  require(found != names.end(), "sampling must be 'iid', 'orthogonal', 'sobol', 'hadamard' or 'phases', found '{}'",
+          name);
+  return static_cast<Sampling>(found - names.begin());
 }
 
 std::string sampling_name(Sampling sampling) {

@@ -10,14 +10,25 @@
 
 namespace carmina {
 
+std::vector<std::string> approximation_names() {
+  std::vector<std::string> names = sketches::sketch_names();
+  names.insert(names.begin(), {"fourier", "exact"});
+  return names;
+}
+
+// Products of all features, the targets and the constant.
+double FitOptions::moment_bytes(Index p) const {
+  const Index terms = kernel ? static_cast<Index>(kernel->terms().size()) : 1;
+  const auto order = static_cast<double>(terms * n_components + p + 1);
+  return sizeof(double) * order * order;
+}
+
 std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
   if (sketch) return sketch;
   if (approximation == "fourier" || approximation == "exact") return std::nullopt;
-  const std::vector<std::string> names = sketches::sketch_names();
+  const std::vector<std::string> names = approximation_names();
   if (std::find(names.begin(), names.end(), approximation) == names.end()) {
-    std::string list;
-    for (const std::string& name : names) list += format_text(", '{}'", name);
-    fail("approximation must be one of 'fourier', 'exact'{}, found '{}'", list, approximation);
+    fail("approximation must be one of '{}', found '{}'", join_text(names, "', '"), approximation);
   }
   return sketches::make_sketch(approximation, n_components);
 }

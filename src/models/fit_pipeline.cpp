@@ -64,7 +64,7 @@ const PlannedWay& FitPipeline<T>::choose() {
     if (here < work) work = here, best = &planned;
   }
   const WayInfo& way = *best->way;
-  const std::string& name = solver_name(way.solver);
+  const std::string name = solver_name(way.solver);
   const double order = way.order(task);
   if (task.solver != Solver::automatic) {
     report.reason = format_text("{}: asked for", name);

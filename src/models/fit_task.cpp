@@ -7,14 +7,12 @@
 
 namespace carmina {
 
-const std::vector<std::string>& solver_names() {
-  static const std::vector<std::string> names = {"auto", "direct", "cg",     "lsmr", "idr",
-                                                 "sgd",  "adam",   "newton", "lbfgs"};
-  return names;
+std::vector<std::string> solver_names() {
+  return {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"};
 }
 
 Solver parse_solver(const std::string& name) {
-  const auto& names = solver_names();
+  const std::vector<std::string> names = solver_names();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     std::string list;
@@ -26,7 +24,7 @@ Solver parse_solver(const std::string& name) {
   return static_cast<Solver>(found - names.begin());
 }
 
-const std::string& solver_name(Solver solver) { return solver_names()[static_cast<std::size_t>(solver)]; }
+std::string solver_name(Solver solver) { return solver_names()[static_cast<std::size_t>(solver)]; }
 
 FitTask::FitTask(const FitOptions& given)
     : options(given),

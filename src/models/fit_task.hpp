@@ -11,10 +11,9 @@ namespace carmina {
 enum class Approximation { fourier, exact, sketch };
 enum class Solver { automatic, direct, cg, lsmr, idr, sgd, adam, newton, lbfgs };
 
-// The words of FitOptions, in the order of the types.
-const std::vector<std::string>& solver_names();
+// The words of FitOptions are solver_names(), in the order of the types.
 Solver parse_solver(const std::string& name);  // Error for an unknown one
-const std::string& solver_name(Solver solver);
+std::string solver_name(Solver solver);
 
 struct FitTask {
   const FitOptions& options;

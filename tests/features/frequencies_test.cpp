@@ -72,5 +72,12 @@ TEST(Frequencies, OrthogonalNeedsARadialKernel) {
   EXPECT_EQ(parse_sampling("sobol"), Sampling::sobol);
 }
 
+TEST(Frequencies, SamplingsAreKnownByTheirNames) {
+  EXPECT_EQ(sampling_names(), (std::vector<std::string>{"iid", "orthogonal", "sobol", "hadamard", "phases"}));
+  for (const std::string& name : sampling_names()) EXPECT_EQ(sampling_name(parse_sampling(name)), name);
+  EXPECT_EQ(parse_sampling("sobol"), Sampling::sobol);
+  EXPECT_THROW(parse_sampling("Sobol"), Error);
+}
+
 }  // namespace
 }  // namespace carmina

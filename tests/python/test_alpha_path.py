@@ -123,3 +123,35 @@ def test_refuses_in_one_sentence(data):
         KernelRegressor(alpha="luck").fit(X, Y)
     with pytest.raises(ValueError, match=r"^by must be 'cv' or"):
         tune(model, X, Y, by="luck")
+
+
+@pytest.mark.parametrize("use", [lambda model, *data: model.path(*data), tune])
+def test_the_estimator_itself_stays_as_it_is(data, use):
+    model = KernelRegressor(n_components=20, random_state=np.random.RandomState(3))
+    before, state = dict(vars(model)), model.random_state.get_state()[1].copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        use(model, data.X, data.Y)
+    assert vars(model) == before
+    assert (model.random_state.get_state()[1] == state).all()
+
+
+def test_estimators_of_a_path_know_what_fitted_ones_do(data):
+    X, y, weights = data.X, data.Y[:, 0], np.arange(60) % 3
+    model = KernelRegressor(n_components=20, random_state=0)
+    found = model.path(X, y, [0.1, 1.0], sample_weight=weights).estimator(1)
+    fitted = KernelRegressor(n_components=20, random_state=0).fit(X, y, weights)
+    assert set(vars(found)) == set(vars(fitted))
+    assert found.n_features_in_ == X.shape[1]
+    assert found.n_iter_ == fitted.n_iter_
+    assert found.predict(X).shape == (60,)
+    np.testing.assert_allclose(found.predict(X), fitted.predict(X), atol=1e-9)
+
+
+def test_estimators_of_a_path_know_names(data):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(data.X[:, :2], columns=["a", "b"])
+    found = KernelRegressor(n_components=20, random_state=0).path(X, data.Y, [1.0]).estimator(0)
+    assert list(found.feature_names_in_) == ["a", "b"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.predict(X[["b", "a"]])

@@ -119,3 +119,14 @@ def test_a_new_fit_gives_new_deviations(problem):
     before = model.predict(X, return_std=True)[1]
     after = model.set_params(alpha=1.0).fit(X, Y).predict(X, return_std=True)[1]
     assert (after > before).all()
+
+
+@pytest.mark.parametrize("extra", [{}, {"return_std": True}, {"return_cov": True}])
+def test_inputs_are_checked_once(problem, monkeypatch, extra):
+    model = KernelRegressor(Gaussian(1.3), n_components=20, random_state=0).fit(problem.X, problem.Y)
+    check, checked = carmina._machine.validate_data, []
+    monkeypatch.setattr(
+        carmina._machine, "validate_data", lambda *args, **named: checked.append(1) or check(*args, **named)
+    )
+    model.predict(problem.X, **extra)
+    assert len(checked) == 1

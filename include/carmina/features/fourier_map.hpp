@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace carmina {
 
@@ -17,6 +18,7 @@ namespace carmina {
 enum class Sampling { iid, orthogonal, sobol, hadamard, phases };
 Sampling parse_sampling(const std::string& name);
 std::string sampling_name(Sampling sampling);
+std::vector<std::string> sampling_names();
 
 // The first `count` frequencies that the stream holds for the kernel: (count, dim_in).
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Index count, const Random& random,

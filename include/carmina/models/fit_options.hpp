@@ -61,6 +61,8 @@ struct FitOptions {
   Execution execution;
 
   void check() const;  // Error for a value out of range
+  // Of the sums over rows that keep_moments keeps, with p targets.
+  double moment_bytes(Index p) const;
   // The sketch given or named; none for "fourier" and "exact".
   std::optional<sketches::Distribution> chosen_sketch() const;
   // Whether the kernel is, or contains, a curl-free or divergence-free one, or one of the user's own that may be such.
@@ -68,5 +70,9 @@ struct FitOptions {
   // Whether the kernel needs the covariance of the targets.
   bool needs_covariance() const { return std::holds_alternative<TargetCovariance>(coupling); }
 };
+
+// What `solver` and `approximation` may be: of the latter "fourier", "exact" and the names of sketches.
+std::vector<std::string> solver_names();
+std::vector<std::string> approximation_names();
 
 }  // namespace carmina
