@@ -1,13 +1,12 @@
-// models/learn_from_rows.cpp -- the rows that a kernel is learnt from: all, or a random part of many.
+// models/learn_from_rows.cpp -- the rows that a kernel is learnt from: all, or an even sample of many.
 #include "learn_from_rows.hpp"
 
 #include "preparation.hpp"
+#include "sampled_rows.hpp"
 #include "solver_choice.hpp"
 
 #include <carmina/core/error.hpp>
-#include <carmina/random/philox.hpp>
 
-#include <algorithm>
 #include <vector>
 
 namespace carmina {
@@ -26,28 +25,21 @@ LearntKernel learn_from_rows(RowSource<T>& rows, const FitOptions& options, Solv
   const InputTransform transform = input_transform(summary, options, options.differential());
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);
-  const double share = static_cast<double>(options.evidence_rows) / static_cast<double>(summary.rows);
-  const Random random(options.seed, thinning_stream);
+  const RowSampler sampler(summary.copies, options.evidence_rows, 1, Random(options.seed, thinning_stream));
 
   std::vector<T> X, Y, weights;
   bool weighted = false;
   std::vector<T> row(static_cast<std::size_t>(d));
-  Index number = 0;
-  rows.rewind();
-  for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
-    for (Index i = 0; i < block.rows; ++i, ++number) {
-      const T w = block.weights ? block.weights[i] : T(1);
-      if (w == 0 || (share < 1 && random.uniform(static_cast<std::uint64_t>(number)) >= share)) continue;
-      transform.apply(block.X + i * block.x_stride, block.x_stride, 1, d, row.data());
-      X.insert(X.end(), row.begin(), row.end());
-      for (Index a = 0; a < p; ++a) {
-        const double origin = options.fit_intercept ? summary.target_mean[a] : 0;
-        Y.push_back(static_cast<T>(static_cast<double>(block.Y[i * block.y_stride + a]) - origin));
-      }
-      weights.push_back(w);
-      weighted = weighted || w != 1;
+  for_sampled_rows(rows, sampler, at_once, options.execution, [&](const RowBlock<T>& block, Index i, T weight) {
+    transform.apply(block.X + i * block.x_stride, block.x_stride, 1, d, row.data());
+    X.insert(X.end(), row.begin(), row.end());
+    for (Index a = 0; a < p; ++a) {
+      const double origin = options.fit_intercept ? summary.target_mean[a] : 0;
+      Y.push_back(static_cast<T>(static_cast<double>(block.Y[i * block.y_stride + a]) - origin));
     }
-  }
+    weights.push_back(weight);
+    weighted = weighted || weight != 1;
+  });
   const auto n = static_cast<Index>(weights.size());
   require(n > 0, "evidence: no row was left to learn from");
   return learn_kernel<T>(map_rows(X.data(), n, d), map_rows(Y.data(), n, p), weighted ? weights.data() : nullptr,

@@ -80,6 +80,8 @@ void SpectralMixtureOptions::check() const {
           learning_rate);
   require(step_draws > 0 && n_draws > 0 && n_starts > 0, "fit: numbers of draws and starts must be at least 1");
   require(n_inducing >= 0 && rank >= 0, "fit: n_inducing and rank must not be negative");
+  require(learning_rows >= 0, "fit: learning_rows must be at least 1, or 0 for the usual number; found {}",
+          learning_rows);
 }
 
 std::vector<SpectralMixtureMachine::DrawPrediction> SpectralMixtureMachine::predict_draws(

@@ -100,18 +100,6 @@ class ResidualPass {
   bool with_gradient_;
 };
 
-// A = I + something positive semi-definite has a factor, unless rounding of that is larger than I.
-bool factor_with_jitter(Matrix<double>& A) {
-  const Matrix<double> whole = A;
-  const double mean = A.trace() / static_cast<double>(A.rows());
-  for (double jitter = 0; jitter <= 1e-10; jitter = jitter > 0 ? 10 * jitter : 1e-15) {
-    A = whole;
-    A.diagonal().array() += jitter * mean;
-    if (backend::cholesky(A.rows(), A.data(), A.outerStride())) return true;
-  }
-  return false;
-}
-
 void mirror(Matrix<double>& A) { A.triangularView<Eigen::StrictlyUpper>() = A.transpose(); }
 
 }  // namespace

@@ -1,0 +1,215 @@
+// models/mixture_plan.cpp -- the sizes of what learning a spectral mixture holds, and rows and blocks that fit.
+#include "mixture_plan.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+constexpr double number = 8;  // bytes of a double
+constexpr Index fewest_learning_rows = 100;
+
+double square(double x) { return x * x; }
+
+// Rows as they are gathered, sorted and merged, their standard targets, what the evidence keeps of each group of
+// outputs, and the periodogram of a single column: the transforms of a grid as long as the rows.
+void add_learning_rows(MemoryUse& use, const MixtureShape& s) {
+  const double width = s.d + s.p, gathered = 3 * width * s.scalar_bytes + 4 * number;
+  const double kept = (s.d + 2 * s.p) * number + (s.groups * s.d + s.p + s.groups) * number;
+  const double start = width * number + (s.d == 1 ? 256 : 4 * number);
+  use.parts.emplace_back(fmt::format("{:.0f} rows to learn from", s.learning), s.learning * (gathered + kept + start));
+  use.parts.emplace_back("the data's spectrum", 4096 * (s.mixtures + 4) * number);
+}
+
+void add_fourier(MemoryUse& use, const MixtureShape& s) {
+  const double width = s.m + s.p + 1;
+  use.parts.emplace_back("frequencies", s.m / 2 * (6 * s.d + 4 * s.order / s.m * s.p) * number);
+  // Sums and their symmetric copy, times each output's factors; the matrices of gradients by frequencies.
+  use.parts.emplace_back(fmt::format("sums of order {:.0f}", width),
+                         (s.groups * square(width) + 3 * square(s.m) + (s.p + 2) * s.m * s.order) * number);
+  use.parts.emplace_back(fmt::format("matrices of order {:.0f}", s.order), 3 * square(s.order) * number);
+  use.parts.emplace_back("posteriors", s.draws * (s.starts > 1 ? 2 : 1) * square(s.order) * number);
+  const double targets = s.learning * s.p;
+  if (targets < 2 * s.order) {
+    use.parts.emplace_back(fmt::format("matrices of {:.0f} targets", targets),
+                           (3 * square(targets) + 4 * targets * s.order + 2 * s.learning * s.m) * number);
+  }
+  use.feature_row_bytes = width * number;
+}
+
+// Rows in double, twice while they are gathered.
+void add_process_rows(MemoryUse& use, const MixtureShape& s) {
+  use.parts.emplace_back(fmt::format("{:.0f} rows", s.n), 3 * s.n * (s.d + s.p) * number);
+}
+
+// One factor in place at a time while learning; the posterior of another start beside that of the last.
+void add_exact(MemoryUse& use, const MixtureShape& s) {
+  add_process_rows(use, s);
+  use.parts.emplace_back(fmt::format("matrices of order {:.0f}", s.learning),
+                         (s.starts > 1 ? 2 : 1) * square(s.learning) * number);
+  if (s.n > s.learning) {
+    use.parts.emplace_back(fmt::format("the kernel matrix of order {:.0f}", s.n), square(s.n) * number);
+  }
+}
+
+void add_inducing(MemoryUse& use, const MixtureShape& s) {
+  constexpr double rows_at_once = 4096;
+  add_process_rows(use, s);
+  use.parts.emplace_back(fmt::format("matrices of order {:.0f}", s.inducing),
+                         (9 + (s.starts > 1 ? 4 : 2)) * square(s.inducing) * number);
+  use.parts.emplace_back("kernel values", 2 * std::min(s.n, rows_at_once) * s.inducing * number);
+}
+
+template <Real T>
+class MixtureQuestion {
+ public:
+  MixtureQuestion(const SpectralMixtureOptions& options, const RowSource<T>& source, std::optional<Index> rows,
+                  Index groups)
+      : options_(options), source_(source), rows_(rows), groups_(groups), limit_(memory_limit(options.execution)) {}
+
+  double limit() const { return limit_; }
+  MemoryUse use(const SpectralMixtureOptions& options, Index learning) const {
+    const Index p = source_.dim_out();
+    const auto groups = static_cast<double>(groups_ > 0 ? groups_ : 1);
+    const auto n = static_cast<double>(rows_ ? *rows_ : learning);
+    MemoryUse use = mixture_memory(
+        mixture_shape(options, source_.dim_in(), p, n, std::min(n, static_cast<double>(learning)), groups, sizeof(T)));
+    use.source = [&source = source_](Index rows) { return source.held_bytes(rows); };
+    use.rows = n;
+    use.choose_blocks(block_rows(source_.dim_in() + p, options.execution), limit_);
+    return use;
+  }
+  bool fits(const SpectralMixtureOptions& options, Index learning) const {
+    return use(options, learning).bytes() <= limit_;
+  }
+  // The largest count from `least` in steps of `step` with which it fits; 0: none.
+  template <class Fits>
+  static Index largest(Index least, Index most, Index step, const Fits& fits) {
+    if (!fits(least)) return 0;
+    Index below = 0, above = (most - least) / step + 1;
+    while (above - below > 1) {
+      const Index middle = (above + below) / 2;
+      (fits(least + middle * step) ? below : above) = middle;
+    }
+    return least + below * step;
+  }
+
+ private:
+  const SpectralMixtureOptions& options_;
+  const RowSource<T>& source_;
+  std::optional<Index> rows_;
+  Index groups_;
+  double limit_;
+};
+
+// What would fit, in words.
+template <Real T>
+std::string advice(const MixtureQuestion<T>& question, const SpectralMixtureOptions& options, Index learning) {
+  std::vector<std::string> choices;
+  const Index rows = question.largest(std::min(learning, fewest_learning_rows), learning, 1,
+                                      [&](Index count) { return question.fits(options, count); });
+  if (rows > 0) choices.push_back(fmt::format("learning_rows of at most {}", rows));
+  const Index mixtures = options.start ? options.start->size() : options.n_mixtures;
+  const auto components_that_fit = [&](SpectralMixtureOptions other, Index from) {
+    other.inference = Inference::fourier;
+    const Index least = 2 * mixtures;
+    return question.largest(least, std::max(least, from), 2, [&](Index count) {
+      other.n_components = count;
+      return question.fits(other, std::min(learning, fewest_learning_rows));
+    });
+  };
+  if (options.inference == Inference::fourier && rows == 0) {
+    const Index count = components_that_fit(options, options.n_components);
+    if (count > 0) {
+      choices.push_back(fmt::format("at most {} components with learning_rows of {}", count,
+                                    std::min(learning, fewest_learning_rows)));
+    }
+  } else if (options.inference != Inference::fourier) {
+    const Index count = components_that_fit(options, options.n_components);
+    if (count > 0) choices.push_back(fmt::format("inference 'fourier' with at most {} components", count));
+  }
+  std::string text;
+  for (const std::string& choice : choices) text += (text.empty() ? "" : ", or ") + choice;
+  if (!text.empty()) return text + " would fit";
+  SpectralMixtureOptions smallest = options;
+  smallest.inference = Inference::fourier;
+  smallest.n_components = 2 * mixtures;
+  const Index few = std::min(learning, fewest_learning_rows);
+  return fmt::format("even the smallest model needs {}", format_bytes(question.use(smallest, few).bytes()));
+}
+
+}  // namespace
+
+MixtureShape mixture_shape(const SpectralMixtureOptions& options, Index d, Index p, double n, double learning,
+                           double groups, std::size_t scalar_bytes) {
+  MixtureShape s;
+  s.inference = options.inference;
+  s.n = n, s.learning = learning;
+  s.d = static_cast<double>(d), s.p = static_cast<double>(p);
+  s.m = static_cast<double>(options.n_components);
+  Index rank = 1;
+  if (p > 1 && options.outputs == MixtureOutputs::coupled) {
+    rank = options.rank > 0 ? options.rank : std::min<Index>(p, 2);
+  } else if (options.outputs == MixtureOutputs::independent || options.outputs == MixtureOutputs::divergence_free) {
+    rank = p;
+  }
+  s.order = s.m * static_cast<double>(rank);
+  s.mixtures = static_cast<double>(options.start ? options.start->size() : options.n_mixtures);
+  s.starts = static_cast<double>(options.n_starts);
+  s.draws = static_cast<double>(options.n_draws);
+  s.groups = groups;
+  s.inducing =
+      std::min(learning, static_cast<double>(options.n_inducing > 0 ? options.n_inducing : options.n_components));
+  s.scalar_bytes = static_cast<double>(scalar_bytes);
+  return s;
+}
+
+MemoryUse mixture_memory(const MixtureShape& shape) {
+  MemoryUse use{inference_name(shape.inference)};
+  add_learning_rows(use, shape);
+  switch (shape.inference) {
+    case Inference::fourier:
+      add_fourier(use, shape);
+      break;
+    case Inference::exact:
+      add_exact(use, shape);
+      break;
+    case Inference::inducing:
+      add_inducing(use, shape);
+      break;
+  }
+  use.row_bytes = (shape.groups * (shape.d + 1) + shape.p) * number;
+  return use;
+}
+
+template <Real T>
+MixturePlan plan_mixture(const SpectralMixtureOptions& options, const RowSource<T>& source, std::optional<Index> rows,
+                         Index groups) {
+  const MixtureQuestion<T> question(options, source, rows, groups);
+  const bool automatic = options.learning_rows == 0;
+  Index learning = automatic ? usual_learning_rows : options.learning_rows;
+  // Without their number: what any number of rows needs.
+  learning = std::min(learning, rows.value_or(fewest_learning_rows));
+  if (automatic) {
+    const Index count = question.largest(std::min(learning, fewest_learning_rows), learning, 1,
+                                         [&](Index some) { return question.fits(options, some); });
+    if (count > 0) learning = count;
+  }
+  const MemoryUse use = question.use(options, learning);
+  if (use.bytes() > question.limit()) {
+    const auto heaviest = std::max_element(use.parts.begin(), use.parts.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+    fail("fit: inference '{}' needs {}, {} of it for {}, and the memory budget is {}; {}",
+         inference_name(options.inference), format_bytes(use.bytes()), format_bytes(heaviest->second), heaviest->first,
+         format_bytes(question.limit()), advice(question, options, learning));
+  }
+  return {learning, use.rows_at_once, use.feature_rows, use.text(question.limit())};
+}
+template MixturePlan plan_mixture(const SpectralMixtureOptions&, const RowSource<float>&, std::optional<Index>, Index);
+template MixturePlan plan_mixture(const SpectralMixtureOptions&, const RowSource<double>&, std::optional<Index>, Index);
+
+}  // namespace carmina
