@@ -12,23 +12,42 @@ namespace carmina {
 
 namespace {
 
-// Sums over rows of l(f, y), for each output on its own and for whole rows.
-template <class L>
-void add_losses(const L& loss, const Matrix<double>& F, const Matrix<double>& Y, Vector<double>& single,
-                double& whole) {
-  const Index p = Y.cols();
-  for (Index i = 0; i < Y.rows(); ++i) {
-    const double *f = F.row(i).data(), *y = Y.row(i).data();
-    whole += row_value(loss, f, y, p);
-    for (Index j = 0; j < p; ++j) {
-      if constexpr (RadialLoss<L>) {
-        single[j] += loss.value(std::abs(f[j] - y[j]));
-      } else {
-        single[j] += loss.value(f[j], y[j], j);
+// Sums over the rows whose targets are there.
+struct ErrorSums {
+  Vector<double> weight, error, square, sum, loss;  // squares and sums of y about the training mean
+  double whole_rows = 0, whole_loss = 0;
+
+  explicit ErrorSums(Index p)
+      : weight(Vector<double>::Zero(p)), error(weight), square(weight), sum(weight), loss(weight) {}
+
+  template <class L>
+  void add(const L& own, const Matrix<double>& F, const Matrix<double>& Y, const Vector<double>& mean) {
+    const Index p = Y.cols();
+    for (Index i = 0; i < Y.rows(); ++i) {
+      const double *f = F.row(i).data(), *y = Y.row(i).data();
+      bool whole = true;
+      for (Index j = 0; j < p; ++j) {
+        if (std::isnan(y[j])) {
+          whole = false;
+          continue;
+        }
+        const double from_mean = y[j] - mean[j];
+        weight[j] += 1;
+        error[j] += (f[j] - y[j]) * (f[j] - y[j]);
+        square[j] += from_mean * from_mean;
+        sum[j] += from_mean;
+        if constexpr (RadialLoss<L>) {
+          loss[j] += own.value(std::abs(f[j] - y[j]));
+        } else {
+          loss[j] += own.value(f[j], y[j], j);
+        }
       }
+      if (!whole) continue;
+      whole_rows += 1;
+      whole_loss += row_value(own, f, y, p);
     }
   }
-}
+};
 
 }  // namespace
 
@@ -45,45 +64,38 @@ std::vector<std::string> output_names(const FitRecord& record, Index dim_out) {
 }
 
 template <Real T>
-Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution) {
+Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
+                                RowSource<T>& rows, const Execution& execution) {
   constexpr Index at_once = 1 << 14;
-  const Index p = machine.dim_out();
-  if (machine.record().joint_quantiles && rows.dim_out() == 1 && p > 1) {
+  const Index p = dim_out;
+  if (record.joint_quantiles && rows.dim_out() == 1 && p > 1) {
     RepeatedTargets<T> repeated(rows, p);
-    return evaluate_machine<T>(machine, repeated, execution);
+    return evaluate_predictions<T>(predict, record, dim_out, repeated, execution);
   }
   require(rows.dim_out() == p, "evaluate: the data has {} targets, the model {}", rows.dim_out(), p);
-  const FitRecord& record = machine.record();
-  // Squares about the training mean; the rows' own variance follows from them and the sums.
-  Vector<double> error = Vector<double>::Zero(p), square = error, sum = error, loss = error;
-  double whole_loss = 0;
+  ErrorSums sums(p);
   Evaluation result;
   rows.rewind();
   for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
-    const Matrix<double> predicted = machine.predict(block.inputs(), execution).template cast<double>();
-    const Matrix<double> Y = block.targets().template cast<double>();
-    const Matrix<double> centred = Y.rowwise() - record.target_mean.transpose();
-    error += (predicted - Y).colwise().squaredNorm().transpose();
-    square += centred.colwise().squaredNorm().transpose();
-    sum += centred.colwise().sum().transpose();
-    std::visit([&](const auto& l) { add_losses(l, predicted, Y, loss, whole_loss); }, record.loss);
+    const Matrix<double> predicted = predict(block.inputs()), Y = block.targets().template cast<double>();
+    std::visit([&](const auto& loss) { sums.add(loss, predicted, Y, record.target_mean); }, record.loss);
     result.rows += block.rows;
     execution.checkpoint({"evaluating", result.rows, rows.rows().value_or(0)});
   }
   require(result.rows > 0, "evaluate: there are no rows");
-  const auto n = static_cast<double>(result.rows);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   result.average.target = "average";
-  result.average.loss = whole_loss / n;
+  result.average.loss = sums.whole_rows > 0 ? sums.whole_loss / sums.whole_rows : none;
   const std::vector<std::string> names = output_names(record, p);
   for (Index j = 0; j < p; ++j) {
     Score score;
     score.target = names[static_cast<std::size_t>(j)];
-    const double variance = square[j] - sum[j] * sum[j] / n;
-    score.rmse = std::sqrt(error[j] / n);
-    score.rrmse = square[j] > 0 ? std::sqrt(error[j] / square[j]) : none;
-    score.r2 = variance > 1e-14 * square[j] ? 1 - error[j] / variance : none;
-    score.loss = loss[j] / n;
+    const double n = sums.weight[j], square = sums.square[j];
+    const double variance = n > 0 ? square - sums.sum[j] * sums.sum[j] / n : 0;
+    score.rmse = n > 0 ? std::sqrt(sums.error[j] / n) : none;
+    score.rrmse = square > 0 ? std::sqrt(sums.error[j] / square) : none;
+    score.r2 = variance > 1e-14 * square ? 1 - sums.error[j] / variance : none;
+    score.loss = n > 0 ? sums.loss[j] / n : none;
     result.average.rmse += score.rmse / static_cast<double>(p);
     result.average.rrmse += score.rrmse / static_cast<double>(p);
     result.average.r2 += score.r2 / static_cast<double>(p);
@@ -92,7 +104,29 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
   return result;
 }
 
-template Evaluation evaluate_machine(const KernelMachine<float>&, RowSource<float>&, const Execution&);
-template Evaluation evaluate_machine(const KernelMachine<double>&, RowSource<double>&, const Execution&);
+template <Real T>
+Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution) {
+  const auto predict = [&](ConstView<T> X) -> Matrix<double> {
+    return machine.predict(X, execution).template cast<double>();
+  };
+  return evaluate_predictions<T>(predict, machine.record(), machine.dim_out(), rows, execution);
+}
+
+template <Real T>
+Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution) {
+  const auto predict = [&](ConstView<T> X) -> Matrix<double> {
+    return model.predict(X, execution).template cast<double>();
+  };
+  return evaluate_predictions<T>(predict, model.record(), model.dim_out(), rows, execution);
+}
+
+#define CARMINA_INSTANTIATE(T)                                                                                 \
+  template Evaluation evaluate_predictions(const BlockPredictions<T>&, const FitRecord&, Index, RowSource<T>&, \
+                                           const Execution&);                                                  \
+  template Evaluation evaluate_machine(const KernelMachine<T>&, RowSource<T>&, const Execution&);              \
+  template Evaluation evaluate_machine(const Predictor&, RowSource<T>&, const Execution&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina
