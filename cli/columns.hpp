@@ -1,7 +1,7 @@
 // cli/columns.hpp -- which columns of a table a model's inputs and targets are.
 #pragma once
 #include <carmina/data/rows.hpp>
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/predictor.hpp>
 #include <string>
 #include <vector>
 
@@ -20,15 +20,20 @@ struct ModelColumns {
   std::vector<std::string> inputs, targets;  // names; empty when it was fitted without
   Index dim_in, n_targets;                   // columns of a table: joint quantiles are of one target
 
-  template <Real T>
-  explicit ModelColumns(const KernelMachine<T>& machine)
-      : inputs(machine.record().input_names),
-        targets(machine.record().target_names),
-        dim_in(machine.dim_in()),
-        n_targets(machine.record().joint_quantiles ? 1 : machine.dim_out()) {}
+  explicit ModelColumns(const Predictor& model)
+      : inputs(model.record().input_names),
+        targets(model.record().target_names),
+        dim_in(model.dim_in()),
+        n_targets(model.record().joint_quantiles ? 1 : model.dim_out()) {}
   bool named_inputs() const;
   bool named_targets() const;
 };
+
+// body(T()) in the precision that the model works in, so that a table is read in it.
+template <class Body>
+auto in_precision_of(const Predictor& model, const Body& body) {
+  return model.precision() == "float32" ? body(float()) : body(double());
+}
 
 // Inputs are found by name. Where the file or the model has no names they are the first dim_in columns, and
 // only targets may follow them. Error with the columns that are missing.

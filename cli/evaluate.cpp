@@ -54,9 +54,10 @@ struct EvaluateCommand {
     targets.check(false);
     ProgressLine line;
     const Execution execution = resources.execution(line);
-    const AnyKernelMachine any = load_kernel_machine(model);
-    const Evaluation result = std::visit([&](const auto& machine) { return evaluate(machine, execution); }, any);
-    const Loss& loss = std::visit([](const auto& machine) -> const Loss& { return machine.record().loss; }, any);
+    const Predictor predictor = Predictor::load(model);
+    const Evaluation result =
+        in_precision_of(predictor, [&](auto precision) { return evaluate<decltype(precision)>(predictor, execution); });
+    const Loss& loss = predictor.record().loss;
     line.erase();
     if (!json) return print_table(result, loss);
     Json report = {{"model", model},
@@ -72,14 +73,14 @@ struct EvaluateCommand {
 
  private:
   template <Real T>
-  Evaluation evaluate(const KernelMachine<T>& machine, const Execution& execution) const {
-    auto reader = open_table(data, machine.dim_in());
-    const ModelColumns columns(machine);
-    const bool fill = machine.record().fill_missing;
+  Evaluation evaluate(const Predictor& predictor, const Execution& execution) const {
+    auto reader = open_table(data, predictor.dim_in());
+    const ModelColumns columns(predictor);
+    const bool fill = predictor.record().fill_missing;
     if (targets.file.empty()) {
       ColumnRoles roles = input_and_target_roles(columns, *reader, targets.columns);
       ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), fill));
-      return evaluate_machine(machine, rows, execution);
+      return evaluate_machine<T>(predictor, rows, execution);
     }
     ColumnRoles roles = input_roles(columns, *reader);
     auto target_reader = open_table(targets.file);
@@ -87,7 +88,7 @@ struct EvaluateCommand {
             "{}: expected {} columns (the model's targets), found {}", targets.file, columns.n_targets,
             target_reader->columns().size());
     ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(target_reader), std::move(roles), fill));
-    return evaluate_machine(machine, rows, execution);
+    return evaluate_machine<T>(predictor, rows, execution);
   }
 };
 

@@ -19,7 +19,7 @@ struct FitCommand : FitArguments {
     fit.by_evidence = alpha == "evidence";
     if (!fit.by_evidence) std::from_chars(alpha.data(), alpha.data() + alpha.size(), fit.alpha);
     check(line);
-    with_rows([&](auto& rows) { fit_rows(rows, line); });
+    with_rows([&](auto& rows) { is_mixture() ? fit_mixture(rows, line) : fit_rows(rows, line); });
   }
 
  private:
@@ -38,13 +38,25 @@ struct FitCommand : FitArguments {
     print_learnt(record);
     print_written(record.report.message);
   }
+
+  template <Real T>
+  void fit_mixture(RowSource<T>& rows, ProgressLine& line) const {
+    double seconds = 0;
+    const auto machine = fit_mixture_and_save(rows, line, seconds);
+    print_text("{}; {} solver, {}\n", MixtureArguments::describe(machine), machine.report().solver,
+               format_seconds(seconds));
+    MixtureArguments::print_learnt(machine);
+    print_written(machine.report().message);
+  }
 };
 
 }  // namespace
 
 void add_fit(CLI::App& program) {
   auto* command = program.add_subcommand("fit", "Fit a kernel machine to a table and write it to a model file");
-  command->footer("Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000");
+  command->footer(
+      "Examples: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000\n"
+      "          carmina fit series.csv --targets load --model load.safetensors --kernel spectral_mixture");
   auto it = std::make_shared<FitCommand>();
   it->add(*command);
   command

@@ -3,7 +3,6 @@
 
 #include <carmina/core/error.hpp>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 
 #include "columns.hpp"
@@ -11,6 +10,7 @@
 namespace carmina::cli {
 
 void FitArguments::add(CLI::App& command) {
+  command_ = &command;
   command.add_option("DATA", data, "The table, a row for each sample")->required()->type_name("FILE");
   targets_.add(command);
   command.add_option("--model", model, "The model file to write")->required()->type_name("FILE");
@@ -18,8 +18,9 @@ void FitArguments::add(CLI::App& command) {
   const auto option = [&](const char* name, auto& value, const char* kind, const char* help) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
-  option("--kernel", kernel_, "gaussian|laplacian|matern|cauchy|rational_quadratic|polynomial|sobolev1",
-         "The scalar kernel; the last two: exact or sketched");
+  option("--kernel", kernel_,
+         "gaussian|laplacian|matern|cauchy|rational_quadratic|polynomial|sobolev1|spectral_mixture",
+         "The scalar kernel; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
   command.add_option("--nu", nu_, "Smoothness of the matern kernel [1.5]")->type_name("NUMBER");
   command.add_option("--shape", shape_, "Shape of the rational_quadratic kernel [1]")->type_name("NUMBER");
   command.add_option("--degree", degree_, "Degree of the polynomial kernel (gamma <x, z> + coef0)^degree [3]")
@@ -39,10 +40,16 @@ void FitArguments::add(CLI::App& command) {
       ->check(looks_like_number("median"));
   option("--approximation", fit.approximation, "fourier|exact|SKETCH",
          "Random Fourier features, the kernel itself, or a sketch: sub_sample, sparse_rademacher, ...");
-  option("--components", fit.n_components, "N", "Number of Fourier features, even; or size of the sketch");
+  option("--components", fit.n_components, "N",
+         "Number of Fourier features, even, of spectral_mixture 600; or size of the sketch");
   command.add_option("--density", density_, "Share of entries in sparse_rademacher, sparse_gaussian [20 / rows]")
       ->type_name("NUMBER");
-  command.add_option("--draws", draws_, "Draws for each row of the accumulation sketch [20]")->type_name("N");
+  command
+      .add_option(
+          "--draws", draws_,
+          "Draws for each row of the accumulation sketch [20]; of spectral_mixture: sets of spectral points that "
+          "predictions are averaged over [1]")
+      ->type_name("N");
   option("--loss", loss_, "squared|huber|epsilon_insensitive|squared_epsilon_insensitive|pinball|absolute|hinge",
          "What a residual costs");
   command.add_option("--kappa", kappa_, "Where the huber loss turns linear [1]")->type_name("NUMBER");
@@ -54,14 +61,18 @@ void FitArguments::add(CLI::App& command) {
   command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
   option("--seed", seed_, "N", "Seed of the random features")->check(looks_like_integer());
   option("--sampling", sampling_, "iid|orthogonal|sobol|hadamard|phases", "How the features' frequencies are drawn");
-  option("--solver", fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs",
+  option("--solver", fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs|natural_gradient",
          "direct: factorise a matrix; cg: iterate, in less memory; newton, lbfgs, adam: other losses than squared; the "
-         "rest and adam with squared: Fourier features only");
-  option("--max-iter", fit.max_iter, "N", "Most iterations; of sgd and adam: passes over the rows");
-  option("--tol", fit.tol, "NUMBER", "Relative residual at which iterations stop; sgd and adam: at its root");
+         "rest and adam with squared: Fourier features only; spectral_mixture: lbfgs, adam, natural_gradient");
+  option("--max-iter", fit.max_iter, "N",
+         "Most iterations, of spectral_mixture 500; of sgd and adam: passes over the rows");
+  option("--tol", fit.tol, "NUMBER",
+         "Relative residual at which iterations stop; sgd and adam: at its root; spectral_mixture: relative progress, "
+         "1e-05");
   option("--validation-fraction", fit.validation_fraction, "NUMBER",
          "Of adam with other losses than squared: part of the rows held out to tell when to stop; 0: none");
   option("--patience", fit.patience, "N", "Passes over the rows without a smaller loss of those held out");
+  mixture_arguments_.add(command);
   resources_.add_threads(command);
   resources_.add_memory(command);
   command.add_flag("--float32", float32, "Compute in single precision");
@@ -73,6 +84,7 @@ void FitArguments::add(CLI::App& command) {
 void FitArguments::check(ProgressLine& line) {
   targets_.check(true);
   fit.execution = resources_.execution(line);
+  mixture_arguments_.check_given(*command_, is_mixture());
   check_words();
   std::vector<std::string> inputs = {data};
   if (!targets_.file.empty()) inputs.push_back(targets_.file);
@@ -90,6 +102,15 @@ void FitArguments::check_words() {
     fail("{}: '{}' is not known here; there is {}", option, word, list);
   };
   known("--operator", coupling_, {"", "none", "decomposable", "curl-free", "divergence-free"});
+  const auto [end, code] = std::from_chars(seed_.data(), seed_.data() + seed_.size(), fit.seed);
+  require(code == std::errc() && end == seed_.data() + seed_.size(), "--seed must be from 0 to 2^64 - 1, found {}",
+          seed_);
+  fit.fit_intercept = !no_intercept_;
+  if (is_mixture()) {
+    known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
+    mixture = mixture_arguments_.options(*this, *command_);
+    return;
+  }
   known("--solver", fit.solver, {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
   known("--sampling", sampling_, {"iid", "orthogonal", "sobol", "hadamard", "phases"});
   require(matrix_.empty() || coupling_.empty() || coupling_ == "decomposable",
@@ -97,12 +118,8 @@ void FitArguments::check_words() {
   check_kernel();
   fit.loss = make_loss_with("", std::nullopt);
   check_sketch();
-  const auto [end, code] = std::from_chars(seed_.data(), seed_.data() + seed_.size(), fit.seed);
-  require(code == std::errc() && end == seed_.data() + seed_.size(), "--seed must be from 0 to 2^64 - 1, found {}",
-          seed_);
   fit.sampling = parse_sampling(sampling_);
   fit.scale_inputs = !no_scale_;
-  fit.fit_intercept = !no_intercept_;
   fit.check();
 }
 
@@ -153,7 +170,7 @@ void FitArguments::check_sketch() {
 }
 
 void FitArguments::read_output_matrix(Index n_targets) {
-  if (matrix_.empty() && coupling_ != OutputMatrix::name) return;
+  if (is_mixture() || (matrix_.empty() && coupling_ != OutputMatrix::name)) return;
   if (matrix_.empty() || matrix_ == "identity") {
     fit.coupling = OutputMatrix(Matrix<double>::Identity(n_targets, n_targets));
   } else if (matrix_ == TargetCovariance::name) {
@@ -186,24 +203,13 @@ TableRows<T> FitArguments::open() {
     for (const Column& column : target_reader->columns()) fit.target_names.push_back(column.name);
   }
   fit.input_names = names_of(columns, roles.inputs);
+  mixture.input_names = fit.input_names;
+  mixture.target_names = fit.target_names;
   read_output_matrix(static_cast<Index>(fit.target_names.size()));
   return {std::move(reader), std::move(target_reader), std::move(roles), fit.fill_missing};
 }
 template TableRows<float> FitArguments::open<float>();
 template TableRows<double> FitArguments::open<double>();
-
-template <Real T>
-KernelMachine<T> FitArguments::fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
-  const auto start = std::chrono::steady_clock::now();
-  KernelMachine<T> machine = KernelMachine<T>::fit(rows, fit);
-  fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
-  machine.save(model);
-  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  line.erase();
-  return machine;
-}
-template KernelMachine<float> FitArguments::fit_and_save(RowSource<float>&, ProgressLine&, double&) const;
-template KernelMachine<double> FitArguments::fit_and_save(RowSource<double>&, ProgressLine&, double&) const;
 
 void FitArguments::print_learnt(const FitRecord& record) {
   if (!record.evidence) return;

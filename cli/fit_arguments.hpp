@@ -3,11 +3,13 @@
 #include <CLI/App.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "mixture_arguments.hpp"
 #include "options.hpp"
 
 namespace carmina::cli {
@@ -16,9 +18,13 @@ struct FitArguments {
   std::string data, model;
   bool float32 = false;
   FitOptions fit;
+  SpectralMixtureOptions mixture;  // in the place of `fit`, with --kernel spectral_mixture
 
   // Declares the options; help shows defaults.
   void add(CLI::App& command);
+  bool is_mixture() const { return kernel_ == MixtureArguments::kernel; }
+  const std::string& coupling() const { return coupling_; }
+  std::optional<double> draws() const { return draws_; }
   // Before a file is opened: words and numbers that parsed but may be out of range, and whether the model can be
   // written.
   void check(ProgressLine& line);
@@ -39,7 +45,24 @@ struct FitArguments {
 
   // Fits, writes the model file and clears the line of progress; `seconds` that took.
   template <Real T>
-  KernelMachine<T> fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const;
+  KernelMachine<T> fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
+    return timed(line, seconds, [&] { return KernelMachine<T>::fit(rows, fit); });
+  }
+  template <Real T>
+  SpectralMixtureMachine fit_mixture_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
+    return timed(line, seconds, [&] { return SpectralMixtureMachine::fit(rows, mixture); });
+  }
+  // The machine that make() gives, written to its file.
+  template <class Make>
+  auto timed(ProgressLine& line, double& seconds, const Make& make) const {
+    const auto start = std::chrono::steady_clock::now();
+    auto machine = make();
+    fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
+    machine.save(model);
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    line.erase();
+    return machine;
+  }
   // What the evidence found, if it was asked: the noise and the evidence itself.
   static void print_learnt(const FitRecord& record);
   // The last line: the model file; and a warning, if there is one.
@@ -53,6 +76,8 @@ struct FitArguments {
   template <Real T>
   TableRows<T> open();
 
+  CLI::App* command_ = nullptr;
+  MixtureArguments mixture_arguments_;
   Targets targets_;
   Resources resources_;
   std::string kernel_ = "gaussian", coupling_, length_scale_ = "median", loss_ = "squared", matrix_, seed_ = "0",

@@ -1,10 +1,12 @@
 // cli/info.cpp -- `carmina info`: what a model file holds and how it was fitted.
 #include <algorithm>
-#include <carmina/models/evaluation.hpp>
+#include <carmina/models/predictor.hpp>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "commands.hpp"
 #include "console.hpp"
@@ -17,6 +19,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A matrix as a list of rows.
+Json rows_of(const Matrix<double>& values) {
+  Json rows = Json::array();
+  for (const auto& row : values.rowwise()) rows.push_back(std::vector<double>(row.begin(), row.end()));
+  return rows;
+}
+
 Json describe(const Kernel& kernel) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
@@ -27,57 +36,80 @@ Json describe(const Kernel& kernel) {
                   {"parameters", kernel_parameters(term.scalar)}};
     if (has_bounded_features(term.coupling)) about["bounded"] = true;
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
-      about["output_matrix"] = Json::array();
-      for (const auto& row : matrix->A().rowwise()) {
-        about["output_matrix"].push_back(std::vector<double>(row.begin(), row.end()));
-      }
+      about["output_matrix"] = rows_of(matrix->A());
     }
     terms.push_back(std::move(about));
   }
   return terms;
 }
 
+// What the model itself is, by its kind.
+Json describe(const KernelMachine<float>& machine) { return describe(machine.kernel()); }
+Json describe(const KernelMachine<double>& machine) { return describe(machine.kernel()); }
+Json describe(const SpectralMixtureMachine& machine) {
+  const SpectralParameters& at = machine.parameters();
+  const auto list = [](const auto& values) { return std::vector<double>(values.begin(), values.end()); };
+  return {{"family", family_name(at.mixture.family)},
+          {"weights", list(at.mixture.weights)},
+          {"means", rows_of(at.mixture.means)},
+          {"scales", rows_of(at.mixture.scales)},
+          {"noise", list(at.noise)},
+          {"outputs", coupling_name(machine.options().coupling)},
+          {"start_evidences", machine.start_evidences()}};
+}
+
+Index features_of(const Predictor& model) {
+  if (const auto* mixture = model.spectral_mixture()) {
+    return mixture->inference() == Inference::fourier ? mixture->points().front().dim_coef() : 0;
+  }
+  return std::visit([](const auto& machine) { return machine.coefficients().rows(); }, *model.kernel_machine());
+}
+
 // Everything there is to tell.
-template <Real T>
-Json describe(const KernelMachine<T>& machine, const std::string& path) {
-  const FitRecord& record = machine.record();
+Json describe(const Predictor& model, const std::string& path) {
+  const FitRecord& record = model.record();
   Json seconds = Json::object();
   for (const auto& [phase, spent] : record.report.seconds) seconds[phase] = seconds.value(phase, 0.0) + spent;
-  return {{"file", path},
-          {"bytes", std::filesystem::file_size(path)},
-          {"type", "kernel_machine"},
-          {"precision", sizeof(T) == 4 ? "float32" : "float64"},
-          {"kernel", describe(machine.kernel())},
-          {"approximation", record.approximation},
-          {"n_features", machine.coefficients().rows()},
-          {"n_inputs", machine.dim_in()},
-          {"n_targets", record.joint_quantiles ? 1 : machine.dim_out()},
-          {"n_outputs", machine.dim_out()},
-          {"input_names", record.input_names},
-          {"target_names", record.target_names},
-          {"output_names", output_names(record, machine.dim_out())},
-          {"fit",
-           {{"rows", record.rows},
-            {"loss", loss_name(record.loss)},
-            {"loss_parameters", loss_parameters(record.loss)},
-            {"joint_quantiles", record.joint_quantiles},
-            {"non_crossing", record.non_crossing},
-            {"sketch_parameters", record.sketch},
-            {"alpha", record.alpha},
-            {"evidence", record.evidence ? Json(*record.evidence) : Json()},
-            {"seed", record.seed},
-            {"sampling", sampling_name(record.sampling)},
-            {"fit_intercept", record.fit_intercept},
-            {"scale_inputs", record.scale_inputs},
-            {"fill_missing", record.fill_missing},
-            {"solver", record.report.solver},
-            {"reason", record.report.reason},
-            {"memory", record.report.memory},
-            {"converged", record.report.status == SolveStatus::converged},
-            {"iterations", record.report.iterations},
-            {"residual", record.report.residual},
-            {"message", record.report.message},
-            {"seconds", seconds}}}};
+  Json about = {{"file", path},
+                {"bytes", std::filesystem::file_size(path)},
+                {"type", model.kind()},
+                {"precision", model.precision()}};
+  if (const auto* mixture = model.spectral_mixture()) {
+    about["mixture"] = describe(*mixture);
+  } else {
+    about["kernel"] = std::visit([](const auto& machine) { return describe(machine); }, *model.kernel_machine());
+  }
+  about.update({{"approximation", record.approximation},
+                {"n_features", features_of(model)},
+                {"n_inputs", model.dim_in()},
+                {"n_targets", record.joint_quantiles ? 1 : model.dim_out()},
+                {"n_outputs", model.dim_out()},
+                {"input_names", record.input_names},
+                {"target_names", record.target_names},
+                {"output_names", model.output_names()},
+                {"fit",
+                 {{"rows", record.rows},
+                  {"loss", loss_name(record.loss)},
+                  {"loss_parameters", loss_parameters(record.loss)},
+                  {"joint_quantiles", record.joint_quantiles},
+                  {"non_crossing", record.non_crossing},
+                  {"sketch_parameters", record.sketch},
+                  {"alpha", record.alpha},
+                  {"evidence", record.evidence ? Json(*record.evidence) : Json()},
+                  {"seed", record.seed},
+                  {"sampling", sampling_name(record.sampling)},
+                  {"fit_intercept", record.fit_intercept},
+                  {"scale_inputs", record.scale_inputs},
+                  {"fill_missing", record.fill_missing},
+                  {"solver", record.report.solver},
+                  {"reason", record.report.reason},
+                  {"memory", record.report.memory},
+                  {"converged", record.report.status == SolveStatus::converged},
+                  {"iterations", record.report.iterations},
+                  {"residual", record.report.residual},
+                  {"message", record.report.message},
+                  {"seconds", seconds}}}});
+  return about;
 }
 
 std::string names_behind(const Json& names) {
@@ -91,11 +123,9 @@ std::string names_behind(const Json& names) {
   return format_text(" ({})", text);
 }
 
-void print_text(const Json& about, const Kernel& kernel, const std::string& loss) {
-  const auto line = [](const char* what, const std::string& text) { print_text("{:<14} {}\n", what, text); };
-  const Json& fit = about["fit"];
-  line("file", format_text("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
-  line("type", format_text("kernel machine, {}", about["precision"].get<std::string>()));
+void line(const char* what, const std::string& text) { print_text("{:<14} {}\n", what, text); }
+
+void print_kernel(const Kernel& kernel) {
   const char* what = "kernel";  // further terms stand below the first
   for (const Term& term : kernel.terms()) {
     const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
@@ -104,25 +134,68 @@ void print_text(const Json& about, const Kernel& kernel, const std::string& loss
                            matrix ? format_text(", output matrix {0} x {0}", matrix->A().rows()) : ""));
     what = "  +";
   }
-  line("approximation",
-       format_text("{}, {} features", about["approximation"].get<std::string>(), about["n_features"].get<Index>()));
+}
+
+// Components of the largest weights, frequencies in cycles.
+void print_mixture(const SpectralMixtureMachine& machine) {
+  constexpr Index most = 8;
+  const SpectralParameters& at = machine.parameters();
+  const Mixture& mixture = at.mixture;
+  std::vector<Index> order(static_cast<std::size_t>(mixture.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Index a, Index b) { return mixture.weights[a] > mixture.weights[b]; });
+  const auto numbers = [](const auto& row) {
+    std::string text;
+    for (Index j = 0; j < std::min<Index>(row.size(), 4); ++j) {
+      text += format_text("{}{:.4g}", j == 0 ? "" : ", ", std::abs(row[j]));
+    }
+    return row.size() > 4 ? text + ", ..." : text;
+  };
+  line("kernel", format_text("spectral mixture, {}, family {}", counted(mixture.size(), "component"),
+                             family_name(mixture.family)));
+  for (Index k = 0; k < std::min(most, mixture.size()); ++k) {
+    const Index q = order[static_cast<std::size_t>(k)];
+    line(k == 0 ? "  strongest" : "", format_text("weight {:.4g}, frequency {}, width {}", mixture.weights[q],
+                                                  numbers(mixture.means.row(q)), numbers(mixture.scales.row(q))));
+  }
+  std::string noise;
+  for (const double one : at.noise) noise += format_text("{}{:.6g}", noise.empty() ? "" : ", ", one);
+  line("noise", format_text("variance {}", noise));
+}
+
+void print_about(const Json& about, const Predictor& model) {
+  const Json& fit = about["fit"];
+  const FitRecord& record = model.record();
+  const SpectralMixtureMachine* mixture = model.spectral_mixture();
+  line("file", format_text("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
+  line("type", format_text("{}, {}", mixture ? "spectral mixture" : "kernel machine", model.precision()));
+  if (mixture) {
+    print_mixture(*mixture);
+  } else {
+    std::visit([](const auto& machine) { print_kernel(machine.kernel()); }, *model.kernel_machine());
+  }
+  const auto features = about["n_features"].get<Index>();
+  line(mixture ? "inference" : "approximation",
+       features > 0 ? format_text("{}, {} features", record.approximation, features) : record.approximation);
   line("inputs", std::to_string(about["n_inputs"].get<Index>()) + names_behind(about["input_names"]));
   line("targets", std::to_string(about["n_targets"].get<Index>()) + names_behind(about["target_names"]));
-  if (fit["joint_quantiles"]) {
+  if (record.joint_quantiles) {
     line("quantiles", format_text("{}{}, {}", about["n_outputs"].get<Index>(), names_behind(about["output_names"]),
-                                  fit["non_crossing"] ? "put in order" : "may cross"));
+                                  record.non_crossing ? "put in order" : "may cross"));
   }
-  line("inputs are", format_text("{}, missing ones {}", fit["scale_inputs"] ? "scaled" : "taken as they are",
-                                 fit["fill_missing"] ? "filled with the training mean" : "refused"));
-  line("fitted to", format_text("{}, {} loss, alpha {:.6g}, seed {}, {}", counted(fit["rows"].get<Index>(), "row"),
-                                loss, fit["alpha"].get<double>(), fit["seed"].get<std::uint64_t>(),
-                                fit["fit_intercept"] ? "with an intercept" : "without an intercept"));
-  line("solver", format_text("{}, {}, residual {:.3g}{}", fit["solver"].get<std::string>(),
-                             counted(fit["iterations"].get<Index>(), "iteration"), fit["residual"].get<double>(),
-                             fit["converged"] ? "" : ", not converged"));
-  if (!fit["reason"].get<std::string>().empty()) line("chosen", fit["reason"].get<std::string>());
-  if (!fit["memory"].get<std::string>().empty()) line("memory", fit["memory"].get<std::string>());
-  if (!fit["message"].get<std::string>().empty()) line("warning", fit["message"].get<std::string>());
+  line("inputs are", format_text("{}, missing ones {}", record.scale_inputs ? "scaled" : "taken as they are",
+                                 record.fill_missing ? "filled with the training mean" : "refused"));
+  line("fitted to", format_text("{}, {}, seed {}, {}", counted(record.rows, "row"),
+                                mixture ? format_text("log evidence {:.6g}", mixture->log_marginal_likelihood())
+                                        : format_text("{} loss, alpha {:.6g}", loss_text(record.loss), record.alpha),
+                                record.seed, record.fit_intercept ? "with an intercept" : "without an intercept"));
+  line("solver", format_text("{}, {}{}{}", record.report.solver, counted(record.report.iterations, "iteration"),
+                             mixture ? "" : format_text(", residual {:.3g}", record.report.residual),
+                             record.report.status == SolveStatus::converged ? "" : ", not converged"));
+  if (!record.report.reason.empty()) line("chosen", record.report.reason);
+  if (!record.report.memory.empty()) line("memory", record.report.memory);
+  if (!record.report.message.empty()) line("warning", record.report.message);
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {
     times += format_text("{}{} {}", times.empty() ? "" : ", ", phase, format_seconds(spent.get<double>()));
@@ -135,13 +208,10 @@ struct InfoCommand {
   bool json = false;
 
   void run() const {
-    std::visit(
-        [&](const auto& machine) {
-          const Json about = describe(machine, model);
-          if (!json) return print_text(about, machine.kernel(), loss_text(machine.record().loss));
-          print_text("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
-        },
-        load_kernel_machine(model));
+    const Predictor predictor = Predictor::load(model);
+    const Json about = describe(predictor, model);
+    if (!json) return print_about(about, predictor);
+    print_text("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
   }
 };
 

@@ -1,8 +1,9 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <carmina/data/data_rows.hpp>
 #include <carmina/data/read_ahead.hpp>
-#include <carmina/models/evaluation.hpp>
+#include <carmina/models/predictor.hpp>
 #include <memory>
 
 #include "columns.hpp"
@@ -15,38 +16,56 @@ namespace {
 
 struct PredictCommand {
   std::string model, data, out;
+  bool deviations = false;
   Resources resources;
 
   void run() const {
     ProgressLine line;
     const Execution execution = resources.execution(line);
     check_output(out, {model, data});
-    std::visit([&](const auto& machine) { predict(machine, execution); }, load_kernel_machine(model));
+    const Predictor predictor = Predictor::load(model);
+    if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
+      fail("{}: --std: {}", model, reason);
+    }
+    in_precision_of(predictor, [&](auto precision) { predict<decltype(precision)>(predictor, execution); });
   }
 
  private:
-  // An eighth of the memory for a block: its cells as they are read, the inputs, and the predictions twice.
-  template <Real T>
-  static Index block_rows(const KernelMachine<T>& machine, Index columns, const Execution& execution) {
-    const double bytes_per_row = 8.0 * static_cast<double>(columns + machine.dim_in() + 3 * machine.dim_out());
+  // An eighth of the memory for a block: its cells as they are read, the inputs, the predictions twice, and the
+  // covariances of the outputs.
+  Index block_rows(const Predictor& predictor, Index columns, const Execution& execution) const {
+    const auto p = static_cast<double>(predictor.dim_out());
+    const double numbers = static_cast<double>(columns + predictor.dim_in()) + (deviations ? 6 * p + 4 * p * p : 3 * p);
     const double allowed = std::min(static_cast<double>(execution.memory_budget) / 8, 64e6);
-    return std::clamp<Index>(static_cast<Index>(allowed / bytes_per_row), 256, 1 << 15);
+    return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 256, 1 << 15);
+  }
+
+  // As in the training data: no names in, no names out. Deviations follow the predictions.
+  std::vector<std::string> names(const Predictor& predictor) const {
+    if (!ModelColumns(predictor).named_targets() && !deviations) return {};
+    std::vector<std::string> all = predictor.output_names();
+    const std::size_t p = all.size();
+    for (std::size_t j = 0; deviations && j < p; ++j) all.push_back(all[j] + "_std");
+    return all;
   }
 
   template <Real T>
-  void predict(const KernelMachine<T>& machine, const Execution& execution) const {
-    auto reader = open_table(data, machine.dim_in());
-    const ModelColumns columns(machine);
-    const Index at_once = block_rows(machine, static_cast<Index>(reader->columns().size()), execution);
-    ColumnRoles roles = input_roles(columns, *reader);
-    ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), machine.record().fill_missing));
-    // As in the training data: no names in, no names out.
-    TableWriter writer(
-        out, columns.named_targets() ? output_names(machine.record(), machine.dim_out()) : std::vector<std::string>());
-    for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
-      writer.write(machine.predict(block.inputs(), execution).template cast<double>());
-      execution.checkpoint({"predicting", block.first_row + block.rows, rows.rows().value_or(0)});
-    }
+  void predict(const Predictor& predictor, const Execution& execution) const {
+    auto reader = open_table(data, predictor.dim_in());
+    const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), execution);
+    ColumnRoles roles = input_roles(ModelColumns(predictor), *reader);
+    ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), predictor.record().fill_missing));
+    TableWriter writer(out, names(predictor));
+    const Index p = predictor.dim_out();
+    DataRows<T> table(rows);
+    table.read_at_once(at_once);
+    table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
+      const ConstView<T> X = block.inputs();
+      Matrix<double> values(block.rows, deviations ? 2 * p : p);
+      values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
+      if (deviations) values.rightCols(p) = predictor.predict_std(X, execution).template cast<double>();
+      writer.write(values);
+    });
     writer.finish();
   }
 };
@@ -64,6 +83,8 @@ void add_predict(CLI::App& program) {
   command->add_option("--out", it->out, "The table to write: .csv or .npy, also with .gz")
       ->required()
       ->type_name("FILE");
+  command->add_flag("--std", it->deviations,
+                    "Also the standard deviation of a new observation, in columns named after the targets with _std");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
   command->callback([it] { it->run(); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
+#include <carmina/models/tune_mixture.hpp>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -53,14 +54,22 @@ void print_table(const std::vector<const Trial*>& trials, const char* score, boo
 
 struct TuneCommand : FitArguments {
   TuneOptions tune_options;
-  std::string by = "cv";
+  std::string by;
   std::vector<double> kappas, epsilons;
+  std::vector<Index> mixture_counts;
   bool json = false;
 
   void run() {
     ProgressLine line;
+    if (by.empty()) by = is_mixture() ? "evidence" : "cv";
     require(by == "cv" || by == "evidence" || by == "leave-one-out" || by == "gcv",
             "--by: '{}' is not known here; there is cv, leave-one-out, gcv, evidence", by);
+    if (is_mixture()) {
+      require(by == "evidence", "--by {}: a spectral mixture is chosen by evidence", by);
+      check(line);
+      with_rows([&](auto& rows) { tune_mixtures(rows, line); });
+      return;
+    }
     if (by == "leave-one-out") tune_options.by = AlphaScore::leave_one_out;
     if (by == "gcv") tune_options.by = AlphaScore::gcv;
     if (by == "evidence") {
@@ -103,6 +112,48 @@ struct TuneCommand : FitArguments {
                length_scale_text(term), approximation_text(record), format_seconds(seconds));
     print_learnt(record);
     print_written(record.report.message);
+  }
+
+  template <Real T>
+  void tune_mixtures(RowSource<T>& rows, ProgressLine& line) {
+    const auto start = std::chrono::steady_clock::now();
+    const MixtureTuneResult result = tune_mixture(rows, mixture, mixture_counts);
+    const SpectralMixtureMachine& machine = result.machine;
+    fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
+    machine.save(model);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    line.erase();
+    std::vector<MixtureTrial> trials = result.trials;
+    std::stable_sort(trials.begin(), trials.end(),
+                     [](const MixtureTrial& a, const MixtureTrial& b) { return a.evidence > b.evidence; });
+    std::string warning = result.message;
+    if (!machine.report().message.empty()) warning += (warning.empty() ? "" : "; ") + machine.report().message;
+    if (json) {
+      Json report = {{"data", data},
+                     {"model", model},
+                     {"rows", machine.record().rows},
+                     {"by", by},
+                     {"evidence", machine.log_marginal_likelihood()},
+                     {"n_mixtures", machine.options().n_mixtures},
+                     {"message", warning},
+                     {"trials", Json::array()}};
+      for (const MixtureTrial& trial : trials) {
+        report["trials"].push_back({{"n_mixtures", trial.n_mixtures},
+                                    {"evidence", trial.evidence},
+                                    {"iterations", trial.iterations},
+                                    {"converged", trial.converged}});
+      }
+      print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+      return;
+    }
+    print_text("{}; {} by evidence, {}\n", MixtureArguments::describe(machine),
+               counted(static_cast<Index>(trials.size()), "trial"), format_seconds(spent.count()));
+    print_text("{:>10} {:>14} {:>12}\n", "components", "log evidence", "iterations");
+    for (const MixtureTrial& trial : trials) {
+      print_text("{:>10} {:>14.6g} {:>12}\n", trial.n_mixtures, trial.evidence, trial.iterations);
+    }
+    MixtureArguments::print_learnt(machine);
+    print_written(warning);
   }
 
   template <Real T>
@@ -163,7 +214,7 @@ void add_tune(CLI::App& program) {
       ->add_option(
           "--by", it->by,
           "How: cv, cross-validation; leave-one-out or gcv, of the squared loss, without folds; evidence, of Fourier "
-          "features [cv]")
+          "features; spectral_mixture: evidence alone [cv]")
       ->type_name("cv|leave-one-out|gcv|evidence");
   numbers("--length-scales", options.length_scales,
           "Widths to try, with commas [1/4, 1/2, 1, 2, 4 times --length-scale]");
@@ -173,6 +224,13 @@ void add_tune(CLI::App& program) {
       "losses than squared: powers from 1e-4]");
   numbers("--kappas", it->kappas, "Values of --kappa to try, with commas; compared by the loss with --kappa");
   numbers("--epsilons", it->epsilons, "Values of --epsilon to try, with commas; compared by the loss with --epsilon");
+  command
+      ->add_option("--mixture-counts", it->mixture_counts,
+                   "Of spectral_mixture: numbers of components to try, with commas, in the place of --mixtures "
+                   "[1,2,4,8,16]")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NUMBERS");
   command->add_option("--folds", options.folds, format_text("Parts that are left out in turn [{}]", options.folds))
       ->type_name("N");
   command->add_flag("--contiguous", options.contiguous, "Parts of consecutive rows, as suits a time series");

@@ -26,8 +26,10 @@
 #include <carmina/models/learn_kernel.hpp>
 #include <carmina/models/median_heuristic.hpp>
 #include <carmina/models/posterior.hpp>
+#include <carmina/models/predictor.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 #include <carmina/models/tune.hpp>
+#include <carmina/models/tune_mixture.hpp>
 #include <carmina/random/philox.hpp>
 #include <carmina/sketches/distribution.hpp>
 #include <carmina/theory/approximation.hpp>

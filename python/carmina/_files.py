@@ -77,11 +77,18 @@ def _estimators() -> dict[str, Any]:
     }
 
 
-def _from_record(machine: _core.Machine) -> Any:
+def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
     """A file of the command line: the record of the fit gives the parameters."""
     record = machine.record
     names = record.pop("input_names")
     record.pop("target_names")
+    numbered = [f"c{column + 1}" for column in range(machine.dim_in)]
+    state = {"y_ndim": 1 if machine.dim_out == 1 else 2}
+    named = names not in ([], numbered)
+    if isinstance(machine, _core.MixtureMachine):
+        record.pop("rows")
+        estimator = _estimators()["SpectralMixtureRegressor"](**record)
+        return _restore(estimator, machine, state, named)
     record.pop("evidence")
     record.pop("path")
     sketch = record.pop("sketch")
@@ -92,9 +99,7 @@ def _from_record(machine: _core.Machine) -> Any:
     if record["loss"] == losses.Squared():
         del record["loss"]
     estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)
-    numbered = [f"c{column + 1}" for column in range(machine.dim_in)]
-    state = {"y_ndim": 1 if machine.dim_out == 1 else 2}
-    return _restore(estimator, machine, state, named=names not in ([], numbered))
+    return _restore(estimator, machine, state, named)
 
 
 def _restore(estimator: Any, machine: _core.Machine, state: dict[str, Any], named: bool) -> Any:

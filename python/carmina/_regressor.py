@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from carmina import losses, theory
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._validation import loss_or_name, memory_bytes, thread_count
+from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
 MOMENT_BYTES = 256e6
@@ -159,7 +159,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
     ) -> FitTask:
-        target_names = _column_names(y)
+        target_names = column_names(y)
         X, y = self._validated(X, y, multi_output=True, y_numeric=True)
         Y = y.reshape(len(y), -1)
         options = self._options()
@@ -359,11 +359,3 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
 
     def _restore_file_state(self, state: dict[str, Any]) -> None:
         self._y_ndim = int(state["y_ndim"])
-
-
-def _column_names(y: Any) -> list[str]:
-    """Names of the targets when y is a data frame or a named series."""
-    if hasattr(y, "columns"):
-        return [str(name) for name in y.columns]
-    name = getattr(y, "name", None)
-    return [name] if isinstance(name, str) else []

@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, kernels
 from carmina._machine import SolveReport
 from carmina._validation import (
+    column_names,
     component_count,
     integer,
     memory_bytes,
@@ -92,6 +93,11 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Where learning starts; None: the data's own spectrum.
     fit_intercept : bool, default=True
         Take targets about their mean.
+    learning_rows : int or None
+        Rows that the parameters are learnt from; the posterior is always that of all rows, which are passed
+        over once, in blocks. Of more rows an even sample by their number is taken: runs of up to 64
+        neighbours where X has one column, as a series needs them, else single rows. None: 20,000, or fewer
+        where `memory_budget` asks for it.
     random_state, n_jobs, memory_budget, verbose
         As for `KernelRegressor`. `verbose` shows the evidence every 50 steps.
 
@@ -145,6 +151,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         family: str = "gaussian",
         start: kernels.Kernel | None = None,
         fit_intercept: bool = True,
+        learning_rows: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
         memory_budget: int | str | None = None,
@@ -170,6 +177,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.family = family
         self.start = start
         self.fit_intercept = fit_intercept
+        self.learning_rows = learning_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_budget = memory_budget
@@ -189,32 +197,43 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
+        task = self._task(X, y, sample_weight)
+        machine = _core.MixtureMachine.fit(*task, **self._resources())
+        return self._take(machine, task)
+
+    def _task(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple:
+        """X, Y, weights and options as the library takes them: rows in the precision of X, never copied to
+        another."""
+        target_names = column_names(y)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y")
+        y = check_array(y, dtype=X.dtype, ensure_2d=False, ensure_all_finite=False, input_name="y")
         if y.ndim == 1 or self.inference != "fourier":
             assert_all_finite(y, input_name="y")
         if y.ndim > 2 or len(y) != len(X):
             raise ValueError(f"y must have shape ({len(X)},) or ({len(X)}, p), found {y.shape}")
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         options = self._options()
-        options.float_features = X.dtype == np.float32
-        self._seed = options.seed
-        self._machine = _core.MixtureMachine.fit(
-            np.ascontiguousarray(X, dtype=np.float64),
-            y.reshape(len(y), -1),
-            sample_weight,
-            options,
-            threads=thread_count(self.n_jobs),
-            memory_budget=memory_bytes(self.memory_budget),
-            told=_print_step if self.verbose else None,
-        )
+        options.input_names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        options.target_names = target_names
         self._y_ndim = y.ndim
+        return X, y.reshape(len(y), -1), sample_weight, options
+
+    def _resources(self) -> dict[str, Any]:
+        return {
+            "threads": thread_count(self.n_jobs),
+            "memory_budget": memory_bytes(self.memory_budget),
+            "told": _print_step if self.verbose else None,
+        }
+
+    def _take(self, machine: _core.MixtureMachine, task: tuple) -> SpectralMixtureRegressor:
+        self._seed = task[3].seed
+        self._machine = machine
         self.n_iter_ = self.report_.iterations
         if self.report_.message:
-            warnings.warn(self.report_.message, ConvergenceWarning, stacklevel=2)
+            warnings.warn(self.report_.message, ConvergenceWarning, stacklevel=3)
         return self
 
     def predict(
@@ -333,6 +352,10 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         options.couple(one_of("outputs", self.outputs, OUTPUTS), rank, bool(self.phases))
         options.family = self.family
         options.fit_intercept = bool(self.fit_intercept)
+        if self.learning_rows is not None:
+            options.learning_rows = integer("learning_rows", self.learning_rows)
+            if options.learning_rows < 1:
+                raise ValueError(f"learning_rows must be at least 1 or None, found {self.learning_rows}")
         options.seed = seed_of(self.random_state)
         if self.start is not None:
             if not isinstance(self.start, kernels.SpectralMixture):
@@ -350,13 +373,13 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             f"n_components={self.n_components} gives {points} spectral points for n_mixtures={count}, "
             f"which is taken as {points}",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return points
 
     def _inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _as_targets(self, columns: NDArray) -> NDArray:
         return columns.ravel() if self._y_ndim == 1 else columns
@@ -371,12 +394,11 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return {
             "y_ndim": self._y_ndim,
             "seed": self._seed,
-            "input_names": [str(name) for name in getattr(self, "feature_names_in_", [])],
         }
 
     def _restore_file_state(self, state: dict[str, Any]) -> None:
         self._y_ndim = int(state["y_ndim"])
-        self._seed = int(state["seed"])
+        self._seed = int(state["seed"]) if "seed" in state else self._machine.record["random_state"]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_machine" in vars(self)

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from carmina import _core, kernels, losses
 from carmina._machine import KernelMachineEstimator
+from carmina._spectral_mixture import SpectralMixtureRegressor
 from carmina._validation import integer, length_scale_of, loss_or_name, number, one_of
 
 WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -34,7 +35,8 @@ class TuneResult:
         Which of `trials` is the best.
     trials : list of dict
         For each trial its parameters as in `best_params_`, its "length_scale" (None for a kernel without
-        one), the loss of the rows left out in each of "folds", and its "mean" and "std" over them.
+        one), the loss of the rows left out in each of "folds", and its "mean" and "std" over them. Of a
+        spectral mixture: its "n_mixtures", "evidence", "iterations" and whether it "converged".
     """
 
     best_estimator_: Any
@@ -44,18 +46,19 @@ class TuneResult:
 
 
 def tune(
-    estimator: KernelMachineEstimator,
+    estimator: KernelMachineEstimator | SpectralMixtureRegressor,
     X: ArrayLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
+    n_mixtures: Sequence[int] | None = None,
     length_scales: Sequence[float] | None = None,
     gammas: Sequence[float] | None = None,
     width_factors: Sequence[float] | None = None,
     alphas: Sequence[float] | None = None,
     losses: Sequence[str | losses.Loss] | None = None,
     measure: str | losses.Loss | None = None,
-    by: str = "cv",
+    by: str | None = None,
     folds: int = 5,
     contiguous: bool = False,
 ) -> TuneResult:
@@ -68,11 +71,14 @@ def tune(
 
     Parameters
     ----------
-    estimator : KernelRegressor, JointQuantileRegressor or KernelClassifier
+    estimator : KernelRegressor, JointQuantileRegressor, KernelClassifier or SpectralMixtureRegressor
         What all trials have in common; its `alpha` is not used. A classifier is tuned by the loss of its
         codes, not by its accuracy.
     X, y, sample_weight
         As for `estimator.fit`.
+    n_mixtures : sequence of int or None
+        Of `SpectralMixtureRegressor`, which takes nothing else: numbers of components to try, by default 1,
+        2, 4, 8 and 16. The largest evidence of the rows that are learnt from wins.
     length_scales, gammas, width_factors : sequence of float or None
         Widths to try, in one of three ways: ℓ; γ = 1/(2ℓ²); or factors of the estimator's own width, by
         default ¼, ½, 1, 2 and 4. A sum of kernels, or a width for each input, takes factors, one for all.
@@ -84,7 +90,8 @@ def tune(
     measure : str or loss, or None
         The loss that trials are compared by; None: the estimator's own. It is one for all, since a smaller
         kappa or a larger epsilon makes a loss smaller without making predictions better.
-    by : "cv", "leave_one_out" or "gcv", default="cv"
+    by : "cv", "leave_one_out", "gcv" or None
+        None: "cv", of a spectral mixture "evidence".
         "leave_one_out" and "gcv", for the squared loss, have no folds: each width costs one path over all
         rows (see `KernelRegressor.path`), and a trial's "mean" is its error for rows left out one by one or
         its generalised cross-validation.
@@ -102,6 +109,14 @@ def tune(
     >>> result.best_estimator_.predict(data.X).shape
     (300, 1)
     """
+    if isinstance(estimator, SpectralMixtureRegressor):
+        others = (length_scales, gammas, width_factors, alphas, losses, measure)
+        if any(value is not None for value in others) or by not in (None, "evidence"):
+            raise ValueError("tune: of a spectral mixture n_mixtures is chosen, by='evidence'")
+        return _tune_mixtures(estimator, X, y, sample_weight, n_mixtures)
+    if n_mixtures is not None:
+        raise ValueError("tune: n_mixtures is for SpectralMixtureRegressor")
+    by = "cv" if by is None else by
     if not isinstance(estimator, KernelMachineEstimator):
         raise ValueError(f"tune: estimator must be one of carmina's kernel machines, found {estimator!r}")
     given = [name for name, values in _ways(length_scales, gammas, width_factors) if values is not None]
@@ -158,6 +173,29 @@ def tune(
     if not isinstance(estimator.random_state, numbers.Integral):
         refitted.set_params(random_state=task.options.seed)  # the features that were tuned
     return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
+
+
+def _tune_mixtures(
+    estimator: SpectralMixtureRegressor,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    n_mixtures: Sequence[int] | None,
+) -> TuneResult:
+    counts = [] if n_mixtures is None else [integer("n_mixtures", count) for count in n_mixtures]
+    if n_mixtures is not None and not counts:
+        raise ValueError("tune: n_mixtures must be a sequence of integers, found none")
+    best = clone(estimator).set_params(n_mixtures=1)
+    task = best._task(X, y, sample_weight)
+    machine, trials, message = _core.MixtureMachine.tune(*task, counts=counts, **best._resources())
+    if message:
+        warnings.warn(f"tune: {message}", UserWarning, stacklevel=3)
+    chosen = {"n_mixtures": machine.record["n_mixtures"]}
+    best.set_params(**chosen)
+    if not isinstance(estimator.random_state, numbers.Integral):
+        best.set_params(random_state=task[3].seed)
+    index = next(i for i, trial in enumerate(trials) if trial["n_mixtures"] == chosen["n_mixtures"])
+    return TuneResult(best._take(machine, task), chosen, index, trials)
 
 
 def _ways(*values: Any) -> list[tuple[str, Any]]:

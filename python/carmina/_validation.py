@@ -128,3 +128,11 @@ def loss_or_name(loss: Any) -> losses.Loss:
     if isinstance(loss, losses.Loss):
         return loss
     raise ValueError(f"loss must be a loss's name or a value from carmina.losses, found {loss!r}")
+
+
+def column_names(y: Any) -> list[str]:
+    """Names of the targets when y is a data frame or a named series."""
+    if hasattr(y, "columns"):
+        return [str(name) for name in y.columns]
+    name = getattr(y, "name", None)
+    return [name] if isinstance(name, str) else []

@@ -1,7 +1,9 @@
 // mixture_machine.cpp -- learnt spectral mixtures: fit, predict, draws, to and from files and bytes.
 #include "mixture_machine.hpp"
 
+#include <algorithm>
 #include <carmina/models/empirical_spectrum.hpp>
+#include <carmina/models/tune_mixture.hpp>
 #include <cmath>
 #include <cstring>
 
@@ -23,9 +25,11 @@ ModelFile to_file(const MixtureMachine& self) {
   return file;
 }
 
-// told(start, step, value) after each step; None: not at all.
-MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, Options options, int threads,
-                   std::size_t memory_budget, nb::handle told) {
+// body(rows, options) with X, Y and the weights in the precision of X; told(start, step, value) after each step, None:
+// not at all.
+template <class Body>
+auto with_rows(nb::handle X, nb::handle Y, nb::handle weights, Options options, int threads, std::size_t memory_budget,
+               nb::handle told, const Body& body) {
   options.execution = make_execution(threads, memory_budget, nb::none());
   if (!told.is_none()) {
     options.told = [told](Index start, Index step, double value) {
@@ -33,30 +37,117 @@ MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, Options optio
       told(start, step, value);
     };
   }
-  const Rows<double> x(X, "fit: X"), y(Y, "fit: Y");
-  std::optional<Rows<double>> w;
-  if (!weights.is_none()) {
-    w.emplace(as_array<double>(weights).attr("reshape")(1, -1), "fit: sample_weight");
-    require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
-  }
-  return run(options.execution, [&](const Execution&) {
-    return MixtureMachine{SpectralMixtureMachine::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
+  return in_precision_of(X, [&](auto precision) {
+    using T = decltype(precision);
+    const Rows<T> x(X, "fit: X"), y(Y, "fit: Y");
+    std::optional<Rows<T>> w;
+    if (!weights.is_none()) {
+      w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "fit: sample_weight");
+      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
+    }
+    return run(options.execution, [&](const Execution&) {
+      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+      return body(rows, options);
+    });
   });
 }
 
+MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, int threads,
+                   std::size_t memory_budget, nb::handle told) {
+  return with_rows(X, Y, weights, options, threads, memory_budget, told, [](auto& rows, const Options& o) {
+    return MixtureMachine{SpectralMixtureMachine::fit(rows, o), {}};
+  });
+}
+
+// (machine, trials, message)
+nb::tuple tune(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, const std::vector<Index>& counts,
+               int threads, std::size_t memory_budget, nb::handle told) {
+  MixtureTuneResult result = with_rows(X, Y, weights, options, threads, memory_budget, told,
+                                       [&](auto& rows, const Options& o) { return tune_mixture(rows, o, counts); });
+  nb::list trials;
+  for (const MixtureTrial& trial : result.trials) {
+    nb::dict entry;
+    entry["n_mixtures"] = trial.n_mixtures;
+    entry["evidence"] = trial.evidence;
+    entry["iterations"] = trial.iterations;
+    entry["converged"] = trial.converged;
+    trials.append(entry);
+  }
+  return nb::make_tuple(MixtureMachine{std::move(result.machine), {}}, trials, result.message);
+}
+
+// body(first, rows) for blocks of X in double: float32 is never copied as a whole.
+template <class Body>
+void in_blocks(nb::handle X, int threads, const Body& body) {
+  constexpr Index rows_at_once = 8192;
+  in_precision_of(X, [&](auto precision) {
+    using T = decltype(precision);
+    const Rows<T> rows(X, "predict: X");
+    run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+      for (Index first = 0; first < rows.rows(); first += rows_at_once) {
+        const Index count = std::min(rows_at_once, rows.rows() - first);
+        body(first, rows.view().middleRows(first, count).template cast<double>(), execution);
+      }
+    });
+  });
+}
+
+Index row_count(nb::handle X) { return nb::cast<Index>(numpy().attr("shape")(X)[nb::int_(0)]); }
+
 nb::object predict(const MixtureMachine& self, nb::handle X, int threads) {
-  const Rows<double> rows(X, "predict: X");
-  return nb::cast(to_numpy(run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
-    return self.machine.predict(rows.view(), execution);
-  })));
+  Matrix<double> out(row_count(X), self.machine.dim_out());
+  in_blocks(X, threads, [&](Index first, ConstView<double> rows, const Execution& execution) {
+    out.middleRows(first, rows.rows()) = self.machine.predict(rows, execution);
+  });
+  return nb::cast(to_numpy(std::move(out)));
 }
 
 // (mean, covariance) of a new observation
 nb::tuple predict_observation(const MixtureMachine& self, nb::handle X, int threads) {
-  const Rows<double> rows(X, "predict: X");
-  auto out = run(make_execution(threads, 0, nb::none()),
-                 [&](const Execution& execution) { return self.machine.predict_observation(rows.view(), execution); });
-  return nb::make_tuple(to_numpy(std::move(out.mean)), to_numpy(std::move(out.covariance)));
+  const Index n = row_count(X), p = self.machine.dim_out();
+  Matrix<double> mean(n, p), covariance(n, p * p);
+  in_blocks(X, threads, [&](Index first, ConstView<double> rows, const Execution& execution) {
+    const auto part = self.machine.predict_observation(rows, execution);
+    mean.middleRows(first, rows.rows()) = part.mean;
+    covariance.middleRows(first, rows.rows()) = part.covariance;
+  });
+  return nb::make_tuple(to_numpy(std::move(mean)), to_numpy(std::move(covariance)));
+}
+
+// What the fit was asked, by the names of the estimator's parameters, and what it saw.
+nb::dict record(const MixtureMachine& self) {
+  const FitRecord& record = self.machine.record();
+  const Options& o = self.machine.options();
+  const auto count = [](Index value) { return value > 0 ? nb::object(nb::int_(value)) : nb::none(); };
+  nb::dict result;
+  result["n_mixtures"] = o.n_mixtures;
+  result["n_components"] = o.n_components;
+  result["inference"] = inference_name(o.inference);
+  result["parameterization"] = parameterization_name(o.parameterization);
+  result["allocation"] = allocation_name(o.allocation);
+  result["kl_copies"] = kl_copies_name(o.kl_copies);
+  result["n_starts"] = o.n_starts;
+  result["solver"] = o.solver;
+  result["learning_rate"] = o.learning_rate;
+  result["max_iter"] = o.max_iter;
+  result["tol"] = o.tol;
+  result["n_step_draws"] = o.step_draws;
+  result["n_draws"] = o.n_draws;
+  result["n_inducing"] = count(o.n_inducing);
+  const auto* given = std::get_if<LearntFactors>(&o.coupling);
+  const LearntFactors factors = given ? *given : LearntFactors{};
+  // The estimator's word for `none`.
+  result["outputs"] = std::holds_alternative<Independent>(o.coupling) ? "independent" : coupling_name(o.coupling);
+  result["rank"] = count(factors.rank);
+  result["phases"] = factors.phases;
+  result["family"] = family_name(o.family);
+  result["fit_intercept"] = o.fit_intercept;
+  result["learning_rows"] = count(o.learning_rows);
+  result["random_state"] = record.seed;
+  result["rows"] = record.rows;
+  result["input_names"] = record.input_names;
+  result["target_names"] = record.target_names;
+  return result;
 }
 
 nb::list sample(const MixtureMachine& self, nb::handle X, Index draws, std::uint64_t seed, int threads) {
@@ -105,7 +196,9 @@ void bind_options(nb::module_& m) {
       .def_rw("n_starts", &Options::n_starts)
       .def_rw("n_inducing", &Options::n_inducing)
       .def_rw("fit_intercept", &Options::fit_intercept)
-      .def_rw("float_features", &Options::float_features)
+      .def_rw("learning_rows", &Options::learning_rows)
+      .def_rw("input_names", &Options::input_names)
+      .def_rw("target_names", &Options::target_names)
       .def_rw("seed", &Options::seed)
       .def(
           "start_from",
@@ -149,6 +242,8 @@ void bind_mixture_machine(nb::module_& m) {
   nb::class_<MixtureMachine>(m, "MixtureMachine")
       .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("told") = nb::none())
+      .def_static("tune", &tune, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+                  nb::arg("counts"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("told") = nb::none())
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
       .def("predict_observation", &predict_observation, nb::arg("X"), nb::arg("threads") = 0)
       .def("sample", &sample, nb::arg("X"), nb::arg("draws"), nb::arg("seed"), nb::arg("threads") = 0)
@@ -194,6 +289,7 @@ void bind_mixture_machine(nb::module_& m) {
       .def_prop_ro("start_evidences", [](const MixtureMachine& s) { return s.machine.start_evidences(); })
       .def_prop_ro("curve", [](const MixtureMachine& s) { return s.machine.curve(); })
       .def_prop_ro("points", &points)
+      .def_prop_ro("record", &record)
       .def_prop_ro("report", [](const MixtureMachine& s) { return to_dict(s.machine.report()); });
   m.def(
       "periodogram",

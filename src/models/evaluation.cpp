@@ -14,23 +14,44 @@ namespace carmina {
 
 namespace {
 
-// Sums over rows of w l(f, y), for each output on its own and for whole rows.
-template <class L>
-void add_losses(const L& loss, const Matrix<double>& F, const Matrix<double>& Y, const Vector<double>& w,
-                Vector<double>& single, double& whole) {
-  const Index p = Y.cols();
-  for (Index i = 0; i < Y.rows(); ++i) {
-    const double *f = F.row(i).data(), *y = Y.row(i).data();
-    whole += w[i] * row_value(loss, f, y, p);
-    for (Index j = 0; j < p; ++j) {
-      if constexpr (RadialLoss<L>) {
-        single[j] += w[i] * loss.value(std::abs(f[j] - y[j]));
-      } else {
-        single[j] += w[i] * loss.value(f[j], y[j], j);
+// Weighted sums over the rows whose targets are there.
+struct ErrorSums {
+  Vector<double> weight, error, square, sum, loss;  // squares and sums of y about the training mean
+  double whole_weight = 0, whole_loss = 0;
+
+  explicit ErrorSums(Index p)
+      : weight(Vector<double>::Zero(p)), error(weight), square(weight), sum(weight), loss(weight) {}
+
+  template <class L>
+  void add(const L& own, const Matrix<double>& F, const Matrix<double>& Y, const Vector<double>& weights,
+           const Vector<double>& mean) {
+    const Index p = Y.cols();
+    for (Index i = 0; i < Y.rows(); ++i) {
+      const double *f = F.row(i).data(), *y = Y.row(i).data();
+      const double w = weights[i];
+      bool whole = true;
+      for (Index j = 0; j < p; ++j) {
+        if (std::isnan(y[j])) {
+          whole = false;
+          continue;
+        }
+        const double from_mean = y[j] - mean[j];
+        weight[j] += w;
+        error[j] += w * (f[j] - y[j]) * (f[j] - y[j]);
+        square[j] += w * from_mean * from_mean;
+        sum[j] += w * from_mean;
+        if constexpr (RadialLoss<L>) {
+          loss[j] += w * own.value(std::abs(f[j] - y[j]));
+        } else {
+          loss[j] += w * own.value(f[j], y[j], j);
+        }
       }
+      if (!whole) continue;
+      whole_weight += w;
+      whole_loss += w * row_value(own, f, y, p);
     }
   }
-}
+};
 
 // The rows of a block that have a weight: those of weight zero are not there, whatever they hold.
 template <Real T>
@@ -41,7 +62,7 @@ struct WeightedRows {
 };
 
 template <Real T>
-WeightedRows<T> weighted_rows(const RowSource<T>& rows, const RowBlock<T>& block) {
+WeightedRows<T> weighted_rows(const DataRows<T>& rows, const RowBlock<T>& block) {
   std::vector<Index> kept;
   for (Index i = 0; i < block.rows; ++i) {
     const T w = block.weights[i];
@@ -70,26 +91,19 @@ std::vector<std::string> output_names(const FitRecord& record, Index dim_out) {
 }
 
 template <Real T>
-Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution) {
+Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
+                                RowSource<T>& rows, const Execution& execution) {
   constexpr Index at_once = 1 << 14;
-  const Index p = machine.dim_out();
-  if (machine.record().joint_quantiles && rows.dim_out() == 1 && p > 1) {
+  const Index p = dim_out;
+  if (record.joint_quantiles && rows.dim_out() == 1 && p > 1) {
     RepeatedTargets<T> repeated(rows, p);
-    return evaluate_machine<T>(machine, repeated, execution);
+    return evaluate_predictions<T>(predict, record, dim_out, repeated, execution);
   }
   require(rows.dim_out() == p, "evaluate: the data has {} targets, the model {}", rows.dim_out(), p);
-  const FitRecord& record = machine.record();
-  // Squares about the training mean; the rows' own variance follows from them and the sums.
-  Vector<double> error = Vector<double>::Zero(p), square = error, sum = error, loss = error;
-  double whole_loss = 0;
+  ErrorSums sums(p);
   Evaluation result;
-  const auto add = [&](const Matrix<T>& f, const Matrix<double>& Y, const Vector<double>& w) {
-    const Matrix<double> predicted = f.template cast<double>();
-    const Matrix<double> centred = Y.rowwise() - record.target_mean.transpose();
-    error += (predicted - Y).cwiseAbs2().transpose() * w;
-    square += centred.cwiseAbs2().transpose() * w;
-    sum += centred.transpose() * w;
-    std::visit([&](const auto& l) { add_losses(l, predicted, Y, w, loss, whole_loss); }, record.loss);
+  const auto add = [&](const Matrix<double>& predicted, const Matrix<double>& Y, const Vector<double>& w) {
+    std::visit([&](const auto& loss) { sums.add(loss, predicted, Y, w, record.target_mean); }, record.loss);
     result.rows += Y.rows();
     result.weight += w.sum();
   };
@@ -97,27 +111,26 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
   data.read_at_once(at_once);
   data.for_blocks("evaluating", execution, [&](const RowBlock<T>& block) {
     if (block.weights) {
-      const WeightedRows<T> kept = weighted_rows(rows, block);
-      if (kept.X.rows() > 0) add(machine.predict(kept.X, execution), kept.Y, kept.weights);
+      const WeightedRows<T> kept = weighted_rows(data, block);
+      if (kept.X.rows() > 0) add(predict(kept.X), kept.Y, kept.weights);
     } else {
-      add(machine.predict(block.inputs(), execution), block.targets().template cast<double>(),
-          Vector<double>::Ones(block.rows));
+      add(predict(block.inputs()), block.targets().template cast<double>(), Vector<double>::Ones(block.rows));
     }
   });
   require(result.rows > 0, "evaluate: there are no rows with a positive weight");
-  const double n = result.weight;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   result.average.target = "average";
-  result.average.loss = whole_loss / n;
+  result.average.loss = sums.whole_weight > 0 ? sums.whole_loss / sums.whole_weight : none;
   const std::vector<std::string> names = output_names(record, p);
   for (Index j = 0; j < p; ++j) {
     Score score;
     score.target = names[static_cast<std::size_t>(j)];
-    const double variance = square[j] - sum[j] * sum[j] / n;
-    score.rmse = std::sqrt(error[j] / n);
-    score.rrmse = square[j] > 0 ? std::sqrt(error[j] / square[j]) : none;
-    score.r2 = variance > 1e-14 * square[j] ? 1 - error[j] / variance : none;
-    score.loss = loss[j] / n;
+    const double n = sums.weight[j], square = sums.square[j];
+    const double variance = n > 0 ? square - sums.sum[j] * sums.sum[j] / n : 0;
+    score.rmse = n > 0 ? std::sqrt(sums.error[j] / n) : none;
+    score.rrmse = square > 0 ? std::sqrt(sums.error[j] / square) : none;
+    score.r2 = variance > 1e-14 * square ? 1 - sums.error[j] / variance : none;
+    score.loss = n > 0 ? sums.loss[j] / n : none;
     result.average.rmse += score.rmse / static_cast<double>(p);
     result.average.rrmse += score.rrmse / static_cast<double>(p);
     result.average.r2 += score.r2 / static_cast<double>(p);
@@ -126,7 +139,29 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
   return result;
 }
 
-template Evaluation evaluate_machine(const KernelMachine<float>&, RowSource<float>&, const Execution&);
-template Evaluation evaluate_machine(const KernelMachine<double>&, RowSource<double>&, const Execution&);
+template <Real T>
+Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution) {
+  const auto predict = [&](ConstView<T> X) -> Matrix<double> {
+    return machine.predict(X, execution).template cast<double>();
+  };
+  return evaluate_predictions<T>(predict, machine.record(), machine.dim_out(), rows, execution);
+}
+
+template <Real T>
+Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution) {
+  const auto predict = [&](ConstView<T> X) -> Matrix<double> {
+    return model.predict(X, execution).template cast<double>();
+  };
+  return evaluate_predictions<T>(predict, model.record(), model.dim_out(), rows, execution);
+}
+
+#define CARMINA_INSTANTIATE(T)                                                                                 \
+  template Evaluation evaluate_predictions(const BlockPredictions<T>&, const FitRecord&, Index, RowSource<T>&, \
+                                           const Execution&);                                                  \
+  template Evaluation evaluate_machine(const KernelMachine<T>&, RowSource<T>&, const Execution&);              \
+  template Evaluation evaluate_machine(const Predictor&, RowSource<T>&, const Execution&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

@@ -1,9 +1,8 @@
 // models/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
-#include <carmina/core/error.hpp>
-#include <carmina/models/kernel_machine.hpp>
+#include "fit_record_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include <carmina/core/error.hpp>
 
 namespace carmina {
 namespace {
@@ -75,7 +74,9 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
   return Kernel(std::move(terms));
 }
 
-Json to_json(const FitRecord& record) {
+}  // namespace
+
+Json record_to_json(const FitRecord& record) {
   Json seconds = Json::array();
   for (const auto& [phase, spent] : record.report.seconds) seconds.push_back({phase, spent});
   return {{"approximation", record.approximation},
@@ -106,7 +107,7 @@ Json to_json(const FitRecord& record) {
             {"seconds", seconds}}}};
 }
 
-FitRecord record_from(const Json& json) {
+FitRecord record_from_json(const Json& json) {
   FitRecord record;
   json.at("approximation").get_to(record.approximation);
   json.at("n_components").get_to(record.n_components);
@@ -144,6 +145,8 @@ FitRecord record_from(const Json& json) {
   report.at("seconds").get_to(record.report.seconds);
   return record;
 }
+
+namespace {
 
 void put_vector(ModelFile& file, const std::string& name, const Vector<double>& values) {
   if (values.size() > 0) file.put<double>(name, Matrix<double>(values));
@@ -185,7 +188,7 @@ HadamardFrequencies get_structured(const ModelFile& file, const Kernel& kernel) 
 template <Real T>
 ModelFile KernelMachine<T>::to_file(KernelPlace place) const {
   ModelFile file;
-  Json description = {{"fit", to_json(record_)}};
+  Json description = {{"fit", record_to_json(record_)}};
   if (place == KernelPlace::inside) description["kernel"] = to_json(kernel_, file);
   std::visit(
       [&file]<class M>(const M& map) {
@@ -215,7 +218,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
                                              const std::optional<Kernel>& apart) {
   try {
     const Json description = Json::parse(file.text("description"));
-    FitRecord record = record_from(description.at("fit"));
+    FitRecord record = record_from_json(description.at("fit"));
     Kernel kernel = apart ? *apart : kernel_from(description.at("kernel"), file);
     const bool structured = file.tensors.contains("hadamard_lengths");
     const bool fourier = structured || file.tensors.contains("frequencies");
@@ -260,10 +263,9 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
 AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source,
                                           const std::optional<Kernel>& apart) {
   const auto type = file.texts.find("type");
-  require(
-      type == file.texts.end() || type->second != "spectral_mixture",
-      "{}: a spectral mixture, not a kernel machine; Python's carmina.load and C++'s SpectralMixtureMachine read it",
-      source);
+  require(type == file.texts.end() || type->second != "spectral_mixture",
+          "{}: a spectral mixture, not a kernel machine; Python's carmina.load and C++'s Predictor read either",
+          source);
   require(type != file.texts.end() && type->second == "kernel_machine", "{}: not a kernel machine", source);
   const auto precision = file.texts.find("precision");
   if (precision != file.texts.end() && precision->second == precision_name<float>) {

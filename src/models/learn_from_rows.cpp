@@ -1,11 +1,13 @@
-// models/learn_from_rows.cpp -- the rows that a kernel is learnt from: all, or a random part of many.
+// models/learn_from_rows.cpp -- the rows that a kernel is learnt from: all, or an even sample of many.
 #include "learn_from_rows.hpp"
 
 #include "memory_plan.hpp"
 #include "preparation.hpp"
+#include "sampled_rows.hpp"
 
 #include <carmina/core/error.hpp>
-#include <carmina/random/philox.hpp>
+
+#include <algorithm>
 
 namespace carmina {
 
@@ -18,13 +20,8 @@ LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, Solve
   const InputTransform transform = input_transform(summary, options, options.differential());
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);
-  const double share = static_cast<double>(options.evidence_rows) / static_cast<double>(summary.rows);
-  const Random random(options.seed, Stream::evidence_rows);
-  HeldRows<T> some = rows.gather(
-      [&](Index number, double weight) {
-        return weight > 0 && (share >= 1 || random.uniform(static_cast<std::uint64_t>(number)) < share);
-      },
-      options.execution);
+  const RowSampler sampler(summary.copies, options.evidence_rows, 1, Random(options.seed, Stream::evidence_rows));
+  HeldRows<T> some = sample_rows(rows, sampler, options.execution, std::min(summary.rows, options.evidence_rows));
   require(some.rows() > 0, "evidence: no row was left to learn from");
   transform.apply(some.X.data(), d, some.rows(), d, some.X.data());
   if (options.fit_intercept) {

@@ -1,8 +1,9 @@
 // models/learn_kernel.cpp -- a kernel's numbers as coordinates, its features as a function of them, and the ascent.
+#include "produced_evidence.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/features/expansion.hpp>
 #include <carmina/models/learn_kernel.hpp>
-#include <carmina/solvers/fourier_evidence.hpp>
 
 #include <Eigen/Eigenvalues>
 
@@ -185,11 +186,12 @@ LearntKernel learn_kernel(ConstView<T> X, ConstView<T> Y, const T* weights, cons
   const Matrix<T> standard = features.turned<T>(Y) / static_cast<T>(std::sqrt(scale));
   const FourierEvidence<T> evidence(X, standard, weights);
   const auto objective = [&](const Vector<double>& at, Vector<double>* gradient) {
-    const WeightedFrequencies points = features.features(at);
-    WeightedFrequencies by;
-    const double value = evidence(points, gradient ? &by : nullptr, options.execution);
-    if (gradient && std::isfinite(value)) *gradient = features.pull_back(at, points, by);
-    return value;
+    return produced_evidence([&](const WeightedFrequencies& points,
+                                 WeightedFrequencies* by) { return evidence(points, by, options.execution); },
+                             [&] { return features.features(at); }, gradient != nullptr,
+                             [&](const WeightedFrequencies& points, const WeightedFrequencies& by) {
+                               *gradient = features.pull_back(at, points, by);
+                             });
   };
   const AscentResult result = lbfgs_ascent(objective, features.start(1, 0.1), ascent, [&](Index step, double) {
     options.execution.checkpoint({"evidence", step, ascent.max_iter});

@@ -2,6 +2,8 @@
 // as it is.
 #include "mixture_objective.hpp"
 
+#include "produced_evidence.hpp"
+
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
@@ -18,26 +20,22 @@ constexpr Index cost_pairs = 2000;
 // double.
 constexpr double largest_float_phase = 1000;
 
+template <Real T>
 class FourierObjective final : public MixtureObjective {
  public:
-  FourierObjective(ConstView<double> X, const Matrix<double>& Y, const double* weights,
-                   const SpectralMixtureOptions& options)
+  FourierObjective(ConstView<T> X, const Matrix<double>& Y, const T* weights, const SpectralMixtureOptions& options)
       : X_(X), Y_(Y), options_(options), random_(0) {
-    if (weights) weights_ = Eigen::Map<const Vector<double>>(weights, X.rows());
+    if (weights) weights_ = Eigen::Map<const Vector<T>>(weights, X.rows());
   }
 
   void begin(const Mixture& prior, const Random& random) override {
     prior_ = prior;
     random_ = random;
     frozen_ = false;
-    const double* weights = weights_.size() > 0 ? weights_.data() : nullptr;
-    if (options_.float_features && largest_phase() <= largest_float_phase) {
-      const Vector<float> narrow = weights_.cast<float>();
-      evidence_.emplace<FourierEvidence<float>>(Matrix<float>(X_.cast<float>()), Matrix<float>(Y_.cast<float>()),
-                                                weights ? narrow.data() : nullptr);
-    } else {
-      evidence_.emplace<FourierEvidence<double>>(X_, Y_, weights);
+    if constexpr (std::same_as<T, float>) {
+      if (largest_phase() <= largest_float_phase) return make_evidence<float>();
     }
+    make_evidence<double>();
   }
 
   void redraw(const SpectralParameters& at, Index step, double temperature) override {
@@ -58,13 +56,14 @@ class FourierObjective final : public MixtureObjective {
     if (gradient) *gradient = at.zeros();
     double sum = 0;
     for (const SpectralDraw& draw : draws_) {
-      const WeightedFrequencies points = spectral_points(at, draw);
-      WeightedFrequencies by;
-      sum += share * evidence(points, gradient ? &by : nullptr);
+      sum += share * produced_evidence([&](const WeightedFrequencies& points,
+                                           WeightedFrequencies* by) { return evidence(points, by); },
+                                       [&] { return spectral_points(at, draw); }, gradient != nullptr,
+                                       [&](const WeightedFrequencies& points, WeightedFrequencies& by) {
+                                         by.W *= share, by.real *= share, by.imaginary *= share, by.noise *= share;
+                                         add_pulled_back(at, draw, points, by, *gradient);
+                                       });
       if (!std::isfinite(sum)) return sum;
-      if (!gradient) continue;
-      by.W *= share, by.real *= share, by.imaginary *= share, by.noise *= share;
-      add_pulled_back(at, draw, points, by, *gradient);
     }
     if (options_.kl_copies == KlCopies::none) return sum;
     Mixture unused = at.mixture;
@@ -75,12 +74,9 @@ class FourierObjective final : public MixtureObjective {
     return options_.kl_copies == KlCopies::one ? std::vector<Index>(counts_.size(), 1) : counts_;
   }
 
-  void finish(const SpectralParameters& at, const Vector<double>& scale, std::vector<WeightedFrequencies>& points,
-              std::vector<FourierPosterior>& posteriors, MixtureProcess&, double& evidence_out) const override {
+  std::vector<WeightedFrequencies> points(const SpectralParameters& at, const Vector<double>& scale) const override {
     const auto counts = frozen_ ? counts_ : allocate(at.mixture, 1);
-    const Matrix<double> Y = Y_ * scale.asDiagonal();
-    const FourierEvidence<double> evidence(X_, Y, weights_.size() > 0 ? weights_.data() : nullptr);
-    evidence_out = 0;
+    std::vector<WeightedFrequencies> out;
     for (Index k = 0; k < options_.n_draws; ++k) {
       const auto draw = draw_points(at.mixture, counts, of_draw(posterior_draw + k));
       WeightedFrequencies one = spectral_points(at, draw);
@@ -90,17 +86,24 @@ class FourierObjective final : public MixtureObjective {
         if (one.imaginary.size() > 0) one.imaginary.col(j) *= scale[j / rank];
       }
       one.noise = one.noise.cwiseProduct(scale.cwiseAbs2());
-      posteriors.push_back(evidence.posterior(one, options_.execution));
-      evidence_out += posteriors.back().evidence / static_cast<double>(options_.n_draws);
-      points.push_back(std::move(one));
+      out.push_back(std::move(one));
     }
+    return out;
   }
 
  private:
   // What the prior's frequencies come to over the inputs, in radians.
   double largest_phase() const {
     const Vector<double> reach = (prior_.means.cwiseAbs() + 4 * prior_.scales).colwise().maxCoeff().transpose();
-    return 2 * std::numbers::pi * reach.dot(X_.cwiseAbs().colwise().maxCoeff().transpose());
+    const Vector<double> largest = X_.cwiseAbs().colwise().maxCoeff().transpose().template cast<double>();
+    return 2 * std::numbers::pi * reach.dot(largest);
+  }
+
+  template <Real F>
+  void make_evidence() {
+    const Vector<F> weights = weights_.template cast<F>();
+    evidence_.emplace<FourierEvidence<F>>(X_.template cast<F>(), Y_.cast<F>(),
+                                          weights.size() > 0 ? weights.data() : nullptr);
   }
 
   Random of_draw(Index k) const { return random_.child(static_cast<std::uint32_t>(k)); }
@@ -120,15 +123,16 @@ class FourierObjective final : public MixtureObjective {
       case Allocation::softmax:
         return softmax_allocation(mixture.weights, m, temperature);
       case Allocation::optimal:
-        return optimal_allocation(allocation_costs(mixture, X_, cost_pairs, Random(options_.seed, Stream::allocation)),
+        return optimal_allocation(allocation_costs(mixture, X_.template cast<double>(), cost_pairs,
+                                                   Random(options_.seed, Stream::allocation)),
                                   m);
     }
     fail("unknown allocation");
   }
 
-  ConstView<double> X_;
+  ConstView<T> X_;
   Matrix<double> Y_;
-  Vector<double> weights_;
+  Vector<T> weights_;
   const SpectralMixtureOptions& options_;
   std::variant<std::monostate, FourierEvidence<float>, FourierEvidence<double>> evidence_;
   Mixture prior_;
@@ -163,15 +167,8 @@ class ProcessObjective final : public MixtureObjective {
     return result.value;
   }
 
-  void finish(const SpectralParameters& at, const Vector<double>& scale, std::vector<WeightedFrequencies>&,
-              std::vector<FourierPosterior>&, MixtureProcess& process, double& evidence_out) const override {
-    process = at.inducing.size() > 0
-                  ? inducing_process(at.mixture, at.noise[0], at.inducing, X_, Y_, options_.execution)
-                  : exact_process(at.mixture, at.noise[0], X_, Y_, options_.execution);
-    // One scale s for all outputs: K becomes s^2 K, so L becomes s L, and K^-1 y becomes K^-1 y / s.
-    process.coefficients /= scale[0];
-    process.L *= scale[0];
-    evidence_out = evidence(at, Y_, false).value - static_cast<double>(X_.rows()) * scale.array().log().sum();
+  std::vector<WeightedFrequencies> points(const SpectralParameters&, const Vector<double>&) const override {
+    return {};
   }
 
  private:
@@ -189,10 +186,15 @@ class ProcessObjective final : public MixtureObjective {
 
 }  // namespace
 
-std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<double> X, const Matrix<double>& Y,
-                                                         const double* weights, const SpectralMixtureOptions& options) {
-  return std::make_unique<FourierObjective>(X, Y, weights, options);
+template <Real T>
+std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<T> X, const Matrix<double>& Y, const T* weights,
+                                                         const SpectralMixtureOptions& options) {
+  return std::make_unique<FourierObjective<T>>(X, Y, weights, options);
 }
+template std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<float>, const Matrix<double>&, const float*,
+                                                                  const SpectralMixtureOptions&);
+template std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<double>, const Matrix<double>&,
+                                                                  const double*, const SpectralMixtureOptions&);
 std::unique_ptr<MixtureObjective> make_process_objective(ConstView<double> X, const Matrix<double>& Y,
                                                          const SpectralMixtureOptions& options) {
   return std::make_unique<ProcessObjective>(X, Y, options);

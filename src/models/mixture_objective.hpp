@@ -18,15 +18,16 @@ class MixtureObjective {
   virtual double value(const SpectralParameters& at, SpectralParameters* gradient) = 0;
   // How often each component counts in the divergence; the natural gradient is divided by it.
   virtual std::vector<Index> copies() const = 0;
-  // What predictions need, with outputs multiplied by `scale`, and the evidence of the targets in their own units.
-  virtual void finish(const SpectralParameters& at, const Vector<double>& scale,
-                      std::vector<WeightedFrequencies>& points, std::vector<FourierPosterior>& posteriors,
-                      MixtureProcess& process, double& evidence) const = 0;
+  // The sets of spectral points that predictions are averaged over, in the targets' units: outputs multiplied by
+  // `scale`. None where there are no points.
+  virtual std::vector<WeightedFrequencies> points(const SpectralParameters& at, const Vector<double>& scale) const = 0;
 };
 
-// X must outlive the objective; Y is kept.
-std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<double> X, const Matrix<double>& Y,
-                                                         const double* weights, const SpectralMixtureOptions& options);
+// X must outlive the objective; Y is kept. Of float rows features are made in float, unless their phases need more
+// digits.
+template <Real T>
+std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<T> X, const Matrix<double>& Y, const T* weights,
+                                                         const SpectralMixtureOptions& options);
 std::unique_ptr<MixtureObjective> make_process_objective(ConstView<double> X, const Matrix<double>& Y,
                                                          const SpectralMixtureOptions& options);
 

@@ -78,6 +78,8 @@ void SpectralMixtureOptions::check() const {
           "found '{}'",
           coupling_name(coupling));
   require(!has_bounded_features(coupling), "fit: bounded features are not known for a spectral mixture");
+  require(learning_rows >= 0, "fit: learning_rows must be at least 1, or 0 for the usual number; found {}",
+          learning_rows);
 }
 
 std::vector<SpectralMixtureMachine::DrawPrediction> SpectralMixtureMachine::predict_draws(

@@ -1,9 +1,9 @@
 // models/spectral_mixture_file.cpp -- a learnt spectral mixture to and from its file: arrays as tensors, the rest as
 // one JSON text.
+#include "fit_record_json.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/models/spectral_mixture.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -33,6 +33,66 @@ Matrix<double> unpacked(const Matrix<double>& values, Index n, const char* name)
   Matrix<double> L = Matrix<double>::Zero(n, n);
   for (Index i = 0, at = 0; i < n; at += ++i) L.row(i).head(i + 1) = values.col(0).segment(at, i + 1).transpose();
   return L;
+}
+
+// What the fit was asked, as far as it is not in the record.
+Json options_to_json(const SpectralMixtureOptions& o) {
+  const auto* given = std::get_if<LearntFactors>(&o.coupling);
+  const LearntFactors factors = given ? *given : LearntFactors{};
+  return {{"n_mixtures", o.n_mixtures},
+          {"n_components", o.n_components},
+          {"parameterization", parameterization_name(o.parameterization)},
+          {"allocation", allocation_name(o.allocation)},
+          {"kl_copies", kl_copies_name(o.kl_copies)},
+          {"solver", o.solver},
+          {"max_iter", o.max_iter},
+          {"tol", o.tol},
+          {"learning_rate", o.learning_rate},
+          {"step_draws", o.step_draws},
+          {"n_draws", o.n_draws},
+          {"n_starts", o.n_starts},
+          {"n_inducing", o.n_inducing},
+          {"outputs", coupling_name(o.coupling)},
+          {"rank", factors.rank},
+          {"phases", factors.phases},
+          {"learning_rows", o.learning_rows}};
+}
+
+SpectralMixtureOptions options_from_json(const Json& json) {
+  SpectralMixtureOptions o;
+  json.at("n_mixtures").get_to(o.n_mixtures);
+  json.at("n_components").get_to(o.n_components);
+  o.parameterization = parse_parameterization(json.at("parameterization").get<std::string>());
+  o.allocation = parse_allocation(json.at("allocation").get<std::string>());
+  o.kl_copies = parse_kl_copies(json.at("kl_copies").get<std::string>());
+  json.at("solver").get_to(o.solver);
+  json.at("max_iter").get_to(o.max_iter);
+  json.at("tol").get_to(o.tol);
+  json.at("learning_rate").get_to(o.learning_rate);
+  json.at("step_draws").get_to(o.step_draws);
+  json.at("n_draws").get_to(o.n_draws);
+  json.at("n_starts").get_to(o.n_starts);
+  json.at("n_inducing").get_to(o.n_inducing);
+  o.coupling = parse_coupling(json.at("outputs").get<std::string>());
+  if (auto* factors = std::get_if<LearntFactors>(&o.coupling)) {
+    json.at("rank").get_to(factors->rank);
+    json.at("phases").get_to(factors->phases);
+  }
+  json.at("learning_rows").get_to(o.learning_rows);
+  return o;
+}
+
+// Files of version 0.1 before they had a record: what the solver did stood beside the mixture.
+FitRecord old_record(const Json& about) {
+  FitRecord record;
+  SolveReport& report = record.report;
+  report.solver = about.at("solver").get<std::string>();
+  report.reason = about.at("reason").get<std::string>();
+  report.iterations = about.at("iterations").get<Index>();
+  report.status = about.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
+  report.message = about.at("message").get<std::string>();
+  report.seconds = about.at("seconds").get<std::vector<std::pair<std::string, double>>>();
+  return record;
 }
 
 }  // namespace
@@ -68,13 +128,10 @@ ModelFile SpectralMixtureMachine::to_file() const {
       {"evidence", evidence_},
       {"start_evidences", start_evidences_},
       {"curve", curve_},
-      {"solver", report_.solver},
-      {"reason", report_.reason},
-      {"iterations", report_.iterations},
-      {"converged", report_.status == SolveStatus::converged},
-      {"message", report_.message},
-      {"seconds",
-       report_.seconds}}.dump();
+      {"options", options_to_json(options_)},
+      {"fit", record_to_json(
+                  record_)}}.dump();
+  if (record_.target_mean.size() > 0) file.put<double>("target_mean", Matrix<double>(record_.target_mean));
   return file;
 }
 
@@ -132,13 +189,20 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     m.evidence_ = about.at("evidence").get<double>();
     m.curve_ = about.at("curve").get<std::vector<double>>();
     m.start_evidences_ = about.at("start_evidences").get<std::vector<double>>();
-    m.report_.solver = about.at("solver").get<std::string>();
-    m.report_.reason = about.at("reason").get<std::string>();
-    m.report_.iterations = about.at("iterations").get<Index>();
-    m.report_.status = about.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
-    m.report_.message = about.at("message").get<std::string>();
-    m.report_.seconds = about.at("seconds").get<std::vector<std::pair<std::string, double>>>();
-    if (!m.curve_.empty()) m.report_.objective = m.curve_.back();
+    const bool recorded = about.contains("fit");
+    m.record_ = recorded ? record_from_json(about.at("fit")) : old_record(about);
+    if (recorded) m.options_ = options_from_json(about.at("options"));
+    m.options_.inference = m.inference_;
+    m.options_.family = m.parameters_.mixture.family;
+    m.options_.fit_intercept = m.record_.fit_intercept;
+    m.options_.seed = m.record_.seed;
+    m.options_.input_names = m.record_.input_names;
+    m.options_.target_names = m.record_.target_names;
+    m.record_.target_mean = file.tensors.contains("target_mean") ? get_vector(file, "target_mean") : m.intercept_;
+    require(m.record_.target_mean.size() == p, "target_mean has {} entries, expected {}", m.record_.target_mean.size(),
+            p);
+    m.record_.evidence = m.evidence_;
+    if (!m.curve_.empty()) m.record_.report.objective = m.curve_.back();
     return m;
   } catch (const Json::exception& error) {
     fail("{}: the model's description is not valid: {}", source, error.what());

@@ -1,308 +1,166 @@
-// models/spectral_mixture_fit.cpp -- learning a spectral mixture: starts, steps, and what is kept.
-#include "merged_rows.hpp"
-#include "mixture_objective.hpp"
+// models/spectral_mixture_fit.cpp -- the path of a spectral mixture: plan, a first pass over the rows, those to learn
+// from, learning, the posterior of all rows, machine.
+#include "mixture_learner.hpp"
+#include "mixture_plan.hpp"
+#include "sampled_rows.hpp"
+#include "summary.hpp"
 
 #include <carmina/core/error.hpp>
-#include <carmina/models/empirical_spectrum.hpp>
-#include <carmina/models/spectral_mixture.hpp>
-#include <carmina/solvers/ascent.hpp>
 
-#include <Eigen/Eigenvalues>
-
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
-#include <numbers>
-#include <vector>
 
 namespace carmina {
 namespace {
 
 constexpr Index most_merged = 100000;  // rows that are put in order without need
-constexpr Index plateau_window = 20, plateau_patience = 5;
+constexpr Index longest_run = 64, fewest_runs = 256;
 
-// Targets with mean 0 and variance 1 in each output, so that steps and starts suit any units; `common`: of all outputs
-// together, where a factor for each would change what the kernel means.
-struct StandardTargets {
-  Vector<double> mean, scale;
-  Matrix<double> Y;
-
-  StandardTargets(ConstView<double> targets, const double* weights, bool centre, bool common)
-      : mean(Vector<double>::Zero(targets.cols())), scale(Vector<double>::Ones(targets.cols())), Y(targets) {
-    for (Index a = 0; a < Y.cols(); ++a) {
-      double sum = 0, total = 0, squares = 0;
-      const auto over_rows = [&](const auto& f) {
-        for (Index i = 0; i < Y.rows(); ++i) {
-          if (!std::isnan(Y(i, a))) f(Y(i, a), weights ? weights[i] : 1.0);
-        }
-      };
-      over_rows([&](double y, double w) { sum += w * y, total += w; });
-      require(total > 0, "fit: output {} has no target at all", a + 1);
-      if (centre) mean[a] = sum / total;
-      over_rows([&](double y, double w) { squares += w * (y - mean[a]) * (y - mean[a]); });
-      if (squares > 0) scale[a] = std::sqrt(squares / total);
-    }
-    if (common) scale.setConstant(scale.norm() / std::sqrt(static_cast<double>(scale.size())));
-    for (Index a = 0; a < Y.cols(); ++a) Y.col(a) = (Y.col(a).array() - mean[a]) / scale[a];
-  }
+// What the first pass says of the rows of positive weight.
+struct MixtureSummary {
+  Index rows = 0, copies = 0;  // copies: rows of integer weight as often as that says
+  bool whole_weights = true;
+  Vector<double> target_mean;              // (p), of the targets that are there
+  std::vector<std::vector<Index>> groups;  // outputs whose targets are there in the same rows
 };
 
-// B with B Bᵀ near the correlations of the targets where two are there together; a little noise tells components apart.
-Matrix<double> start_factors(const Matrix<double>& Y, Index components, Index rank, const Random& random) {
-  const Index p = Y.cols();
-  Matrix<double> correlation = Matrix<double>::Identity(p, p);
-  for (Index a = 0; a < p; ++a) {
-    for (Index b = 0; b < a; ++b) {
-      double product = 0, first = 0, second = 0;
-      for (Index i = 0; i < Y.rows(); ++i) {
-        if (std::isnan(Y(i, a)) || std::isnan(Y(i, b))) continue;
-        product += Y(i, a) * Y(i, b), first += Y(i, a) * Y(i, a), second += Y(i, b) * Y(i, b);
+template <Real T>
+MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureOptions& options) {
+  const Index p = rows.dim_out();
+  const RowGaps gaps{.inputs = false,
+                     .targets = options.inference == Inference::fourier,
+                     .input_advice = "a spectral mixture needs every input of a row: remove it, or fill the gap"};
+  MixtureSummary summary;
+  // About the first target of each column, so that large ones do not cancel.
+  Vector<double> first = Vector<double>::Constant(p, std::nan("")), sum = Vector<double>::Zero(p), weight = sum;
+  std::vector<bool> apart(static_cast<std::size_t>(p * p));  // whether two outputs differ in where they are there
+  rows.for_blocks("reading", options.execution, [&](const RowBlock<T>& block) {
+    for (Index i = 0; i < block.rows; ++i) {
+      check_row(rows, block, i, gaps);
+      const double w = block.weights ? static_cast<double>(block.weights[i]) : 1;
+      if (w == 0) continue;
+      ++summary.rows;
+      summary.copies += weight_copies(w);
+      summary.whole_weights = summary.whole_weights && w == std::floor(w);
+      const T* y = block.Y + i * block.y_stride;
+      bool gap = false;
+      for (Index a = 0; a < p; ++a) {
+        if (std::isnan(y[a])) {
+          gap = true;
+          continue;
+        }
+        if (std::isnan(first[a])) first[a] = static_cast<double>(y[a]);
+        sum[a] += w * (static_cast<double>(y[a]) - first[a]);
+        weight[a] += w;
       }
-      correlation(a, b) = correlation(b, a) = first * second > 0 ? product / std::sqrt(first * second) : 0;
+      if (!gap) continue;
+      for (Index a = 0; a < p; ++a) {
+        for (Index b = 0; b < a; ++b) {
+          if (std::isnan(y[a]) != std::isnan(y[b])) apart[static_cast<std::size_t>(a * p + b)] = true;
+        }
+      }
     }
+  });
+  require(summary.rows > 0, "fit: there are no rows with a positive weight");
+  summary.target_mean.resize(p);
+  for (Index a = 0; a < p; ++a) {
+    require(weight[a] > 0, "fit: output {} has no target at all", a + 1);
+    summary.target_mean[a] = first[a] + sum[a] / weight[a];
+    std::size_t g = 0;
+    while (g < summary.groups.size() && apart[static_cast<std::size_t>(a * p + summary.groups[g].front())]) ++g;
+    if (g == summary.groups.size()) summary.groups.emplace_back();
+    summary.groups[g].push_back(a);
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(correlation);
-  const Matrix<double> root = eigen.eigenvectors().rightCols(rank).rowwise().reverse() *
-                              eigen.eigenvalues().tail(rank).reverse().cwiseMax(0.05).cwiseSqrt().asDiagonal();
-  Matrix<double> out(components, p * rank);
-  for (Index q = 0; q < components; ++q) {
-    for (Index k = 0; k < p * rank; ++k) {
-      out(q, k) = root.data()[k] + 0.05 * random.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
-    }
-  }
-  return out;
+  return summary;
+}
+
+void check_data(const SpectralMixtureOptions& options, Index d, Index p) {
+  require(d > 0 && p > 0, "fit: the data has {} inputs and {} targets, expected at least one of each", d, p);
+  check_dimensions(options.coupling, d, p);
+  require(!is_differential(options.coupling) || options.inference == Inference::fourier,
+          "fit: outputs '{}' needs inference 'fourier'", coupling_name(options.coupling));
+  const auto* factors = std::get_if<LearntFactors>(&options.coupling);
+  require(!factors || factors->rank <= p, "fit: rank {} is larger than the number of outputs, {}",
+          factors ? factors->rank : 0, p);
+  if (!options.start) return;
+  options.start->check();
+  require(options.start->dim_in() == d, "fit: the start is for {} inputs, X has {}", options.start->dim_in(), d);
 }
 
 }  // namespace
 
-class MixtureLearner {
- public:
-  MixtureLearner(ConstView<double> X, ConstView<double> Y, const SpectralMixtureOptions& options, const double* weights)
-      : X_(X),
-        options_(options),
-        targets_(Y, weights, options.fit_intercept,
-                 options.inference != Inference::fourier || is_differential(options.coupling)) {
-    if (options.inference == Inference::fourier) {
-      objective_ = make_fourier_objective(X, targets_.Y, weights, options);
-    } else {
-      require(weights == nullptr, "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any",
-              inference_name(options.inference));
-      require(!targets_.Y.hasNaN(), "fit: a target is missing; only inference 'fourier' knows what to do without");
-      objective_ = make_process_objective(X, targets_.Y, options);
-    }
-  }
-
-  SpectralMixtureMachine run() {
-    SpectralMixtureMachine best;
-    std::vector<double> evidences;
-    for (Index start = 0; start < options_.n_starts; ++start) {
-      SpectralMixtureMachine machine = learn(start);
-      evidences.push_back(machine.evidence_);
-      if (start == 0 || machine.evidence_ > best.evidence_) best = std::move(machine);
-    }
-    best.start_evidences_ = evidences;
-    return best;
-  }
-
- private:
-  SpectralParameters start_parameters(Index start) const {
-    const auto stream = [&](Stream purpose) {
-      return Random(options_.seed, purpose).child(static_cast<std::uint32_t>(start));
-    };
-    const Index p = targets_.Y.cols();
-    SpectralParameters at;
-    if (options_.start) {
-      at.mixture = *options_.start;
-      at.mixture.weights /= targets_.scale.squaredNorm() / static_cast<double>(p);
-    } else {
-      at.mixture = empirical_start(X_, targets_.Y, options_.n_mixtures, start, stream(Stream::mixture_starts));
-    }
-    at.mixture.family = options_.family;
-    at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);
-    at.coupling = options_.coupling;
-    const auto* factors = std::get_if<LearntFactors>(&options_.coupling);
-    if (is_differential(options_.coupling)) {
-      // k_q'' is of the size of its squared frequency: weights such that the outputs have variance 1 again.
-      for (Index q = 0; q < at.mixture.size(); ++q) {
-        const double square = (at.mixture.means.row(q).squaredNorm() + at.mixture.scales.row(q).squaredNorm()) * 4 *
-                              std::numbers::pi * std::numbers::pi;
-        at.mixture.weights[q] *= static_cast<double>(p) / square;
-      }
-    } else if (p == 1 || !factors || options_.inference != Inference::fourier) {
-      const Index rank = options_.inference == Inference::fourier ? p : 1;
-      const Matrix<double> identity = Matrix<double>::Identity(rank, rank);
-      at.real = Eigen::Map<const Vector<double>>(identity.data(), identity.size())
-                    .transpose()
-                    .replicate(at.mixture.size(), 1);
-    } else {
-      const Index rank = factors->rank > 0 ? factors->rank : std::min<Index>(p, 2);
-      at.real = start_factors(targets_.Y, at.mixture.size(), rank, stream(Stream::mixture_factors));
-      if (factors->phases) {
-        const Random phases = stream(Stream::mixture_phases);
-        at.imaginary = Matrix<double>::NullaryExpr(at.real.rows(), at.real.cols(), [&](Index q, Index k) {
-          return 0.05 * phases.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
-        });
-      }
-    }
-    if (options_.inference == Inference::inducing) {
-      const Index n = X_.rows(), m = std::min(n, options_.n_inducing > 0 ? options_.n_inducing : options_.n_components);
-      at.inducing.resize(m, X_.cols());
-      for (Index k = 0; k < m; ++k) at.inducing.row(k) = X_.row(static_cast<Index>((2 * k + 1) * n / (2 * m)));
-    }
-    return at;
-  }
-
-  std::string solver() const { return options_.solver == "auto" ? "lbfgs" : options_.solver; }
-
-  SpectralMixtureMachine learn(Index start) {
-    SpectralMixtureMachine machine;
-    PhaseTimer timer(machine.report_, "learning");
-    const SpectralParameters first = start_parameters(start);
-    const bool learn_factors = std::holds_alternative<LearntFactors>(first.coupling) && targets_.Y.cols() > 1 &&
-                               options_.inference == Inference::fourier;
-    const std::string method = solver();
-    const auto kind = method == "natural_gradient" ? Parameterization::natural : options_.parameterization;
-    const SpectralCoordinates coordinates(first, kind, learn_factors);
-    objective_->begin(first.mixture,
-                      Random(options_.seed, Stream::mixture_draws).child(static_cast<std::uint32_t>(start)));
-    Vector<double> at = coordinates.encode(first);
-    SolveReport& report = machine.report_;
-    report.solver = method;
-    report.status = SolveStatus::not_converged;
-    const auto told = [&](Index step, double value) {
-      options_.execution.checkpoint(
-          {"learning", start * options_.max_iter + step, options_.n_starts * options_.max_iter});
-      if (options_.told) options_.told(start, step, value);
-    };
-    if (method == "lbfgs") {
-      objective_->freeze(first);
-      const auto value_at = [&](const Vector<double>& point, Vector<double>* gradient) {
-        const SpectralParameters parameters = coordinates.decode(point);
-        // A line search may look beyond what numbers can hold.
-        if (!coordinates.in_range(parameters)) return -std::numeric_limits<double>::infinity();
-        SpectralParameters by;
-        const double value = objective_->value(parameters, gradient ? &by : nullptr);
-        if (gradient && std::isfinite(value)) *gradient = coordinates.pull_back(parameters, by);
-        return value;
-      };
-      const AscentResult result = lbfgs_ascent(value_at, at, {options_.max_iter, options_.tol}, told);
-      at = result.at;
-      machine.curve_ = result.values;
-      report.iterations = result.iterations;
-      if (result.converged) report.status = SolveStatus::converged;
-    } else {
-      step_by_step(coordinates, method == "natural_gradient", at, machine, told);
-    }
-    report.objective = machine.curve_.empty() ? std::numeric_limits<double>::quiet_NaN() : machine.curve_.back();
-    report.reason = options_.solver == "auto"
-                        ? format_text("{}: inference '{}'", method, inference_name(options_.inference))
-                        : format_text("{}: asked for", method);
-    if (report.status == SolveStatus::not_converged) {
-      report.message = format_text("{}: still rising after {} steps; a larger max_iter may find more evidence", method,
-                                   report.iterations);
-    }
-    finish(coordinates.decode(at), machine);
-    return machine;
-  }
-
-  // Spectral points are new at each step [Jung2019, Algorithm 1], with temperature T / t.
-  void step_by_step(const SpectralCoordinates& coordinates, bool natural, Vector<double>& at,
-                    SpectralMixtureMachine& machine, const AscentStep& told) {
-    AdamAscent adam(at.size());
-    Plateau plateau(plateau_window, plateau_patience, options_.tol);
-    const auto steps = static_cast<double>(options_.max_iter);
-    for (Index t = 1; t <= options_.max_iter; ++t) {
-      const SpectralParameters parameters = coordinates.decode(at);
-      SpectralParameters by;
-      const double temperature = steps / static_cast<double>(t);
-      objective_->redraw(parameters, t, temperature);
-      const double value = objective_->value(parameters, &by);
-      require(std::isfinite(value), "fit: the evidence is not finite after {} steps; a smaller learning_rate may help",
-              t - 1);
-      machine.curve_.push_back(value);
-      // The rate falls to a tenth, so that the last steps settle.
-      const double rate = options_.learning_rate * (1 - 0.9 * static_cast<double>(t - 1) / steps);
-      const Vector<double> gradient = coordinates.pull_back(parameters, by);
-      const Vector<double> before = at;
-      adam.step(gradient, rate, at);
-      if (natural) {
-        // No coordinate moves by more than ten times the rate at once.
-        const Vector<double> move = rate * coordinates.natural_move(parameters, by, objective_->copies());
-        for (Index k = 0; k < at.size(); ++k) {
-          if (coordinates.of_components(k)) at[k] = before[k] + std::clamp(move[k], -10 * rate, 10 * rate);
-        }
-      }
-      coordinates.clamp(at);
-      machine.report_.iterations = t;
-      told(t, value);
-      if (plateau.reached(value)) {
-        machine.report_.status = SolveStatus::converged;
-        break;
-      }
-    }
-  }
-
-  // Back to the targets' own units; the posteriors of the draws.
-  void finish(SpectralParameters at, SpectralMixtureMachine& machine) const {
-    const Vector<double> squares = targets_.scale.cwiseAbs2();
-    const Index p = targets_.Y.cols();
-    machine.intercept_ = targets_.mean;
-    machine.inference_ = options_.inference;
-    objective_->finish(at, targets_.scale, machine.points_, machine.posteriors_, machine.process_, machine.evidence_);
-    const bool process = options_.inference != Inference::fourier;
-    at.noise = process ? Vector<double>(at.noise[0] * squares) : Vector<double>(at.noise.cwiseProduct(squares));
-    if (process || is_differential(at.coupling) || p == 1) {
-      at.mixture.weights *= squares[0];
-      at.real = Matrix<double>();
-    } else if (at.real.size() > 0) {
-      const Index rank = at.real.cols() / p;
-      for (Index k = 0; k < at.real.cols(); ++k) {
-        at.real.col(k) *= targets_.scale[k / rank];
-        if (at.imaginary.size() > 0) at.imaginary.col(k) *= targets_.scale[k / rank];
-      }
-      // w_q B_q B_q* is what counts: B_q B_q* gets mean diagonal 1.
-      for (Index q = 0; q < at.mixture.size(); ++q) {
-        double square = at.real.row(q).squaredNorm();
-        if (at.imaginary.size() > 0) square += at.imaginary.row(q).squaredNorm();
-        square /= static_cast<double>(p);
-        if (!(square > 0)) continue;
-        at.mixture.weights[q] *= square;
-        at.real.row(q) /= std::sqrt(square);
-        if (at.imaginary.size() > 0) at.imaginary.row(q) /= std::sqrt(square);
-      }
-    }
-    machine.parameters_ = std::move(at);
-  }
-
-  ConstView<double> X_;
-  const SpectralMixtureOptions& options_;
-  StandardTargets targets_;
-  std::unique_ptr<MixtureObjective> objective_;
-};
-
-SpectralMixtureMachine SpectralMixtureMachine::fit(ConstView<double> X, ConstView<double> Y,
-                                                   const SpectralMixtureOptions& options, const double* weights) {
+template <Real T>
+SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const SpectralMixtureOptions& options) {
   options.check();
-  require(X.rows() == Y.rows(), "fit: Y has {} rows, X has {}", Y.rows(), X.rows());
-  require(X.rows() > 0 && X.cols() > 0 && Y.cols() > 0, "fit: the data is empty");
-  require(X.allFinite(), "fit: X holds NaN or infinity");
-  check_dimensions(options.coupling, X.cols(), Y.cols());
-  require(!is_differential(options.coupling) || options.inference == Inference::fourier,
-          "fit: outputs '{}' needs inference 'fourier'", coupling_name(options.coupling));
-  const auto* factors = std::get_if<LearntFactors>(&options.coupling);
-  require(!factors || factors->rank <= Y.cols(), "fit: rank {} is larger than the number of outputs, {}",
-          factors ? factors->rank : 0, Y.cols());
-  if (options.start) {
-    options.start->check();
-    require(options.start->dim_in() == X.cols(), "fit: the start is for {} inputs, X has {}", options.start->dim_in(),
-            X.cols());
+  DataRows<T> rows(source);
+  const Index d = rows.dim_in(), p = rows.dim_out();
+  check_data(options, d, p);
+  SolveReport before;
+  MixturePlan plan = plan_mixture(options, rows, rows.known_rows(), 0);
+  rows.read_at_once(plan.rows_at_once);
+  MixtureSummary summary;
+  {
+    PhaseTimer timer(before, "summary");
+    summary = summarize_targets(rows, options);
   }
-  if (!weights && X.rows() > most_merged) return MixtureLearner(X, Y, options, nullptr).run();
-  MergedRows rows(X, Y, weights);
-  require(rows.X.rows() > 0, "fit: no row has a positive weight");
-  if (options.inference != Inference::fourier) rows.repeat();
-  return MixtureLearner(rows.X, rows.Y, options, rows.weights.size() > 0 ? rows.weights.data() : nullptr).run();
+  require(options.inference == Inference::fourier || summary.whole_weights,
+          "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any", inference_name(options.inference));
+  plan = plan_mixture(options, rows, summary.copies, static_cast<Index>(summary.groups.size()));
+  rows.read_at_once(plan.rows_at_once);
+
+  // Of a series neighbours matter too: they alone say what varies fast.
+  const Index run = d == 1 ? std::clamp<Index>(plan.learning / fewest_runs, 1, longest_run) : 1;
+  const RowSampler sampler(summary.copies, plan.learning, run, Random(options.seed, static_cast<Stream>(46)));
+  MergedRows<T> some;
+  {
+    PhaseTimer timer(before, "reading");
+    HeldRows<T> held = sample_rows(rows, sampler, options.execution, std::min(summary.rows, plan.learning));
+    some = {std::move(held.X), std::move(held.Y), std::move(held.weights)};
+    if (some.weights.size() > 0 || some.X.rows() <= most_merged) some.merge();
+    if (options.inference != Inference::fourier) some.repeat();
+  }
+  SpectralMixtureMachine machine;
+  LearntMixture learnt = learn_mixture(some, summary.groups, options, machine.intercept_);
+  if (!sampler.all()) {
+    some = {};
+    if (options.fit_intercept) machine.intercept_ = summary.target_mean;
+    PhaseTimer timer(learnt.report, "posterior of all rows");
+    set_posterior(CountedRows<T>{source, rows.rows(), plan.rows_at_once}, summary.groups, machine.intercept_, options,
+                  learnt);
+  }
+
+  machine.options_ = options;
+  machine.options_.execution = {};
+  machine.options_.told = {};
+  machine.options_.learning_rows = sampler.all() ? 0 : plan.learning;
+  machine.inference_ = options.inference;
+  machine.parameters_ = std::move(learnt.parameters);
+  machine.points_ = std::move(learnt.points);
+  machine.posteriors_ = std::move(learnt.posteriors);
+  machine.process_ = std::move(learnt.process);
+  machine.evidence_ = learnt.evidence;
+  machine.curve_ = std::move(learnt.curve);
+  machine.start_evidences_ = std::move(learnt.start_evidences);
+  FitRecord& record = machine.record_;
+  record.approximation = inference_name(options.inference);
+  record.n_components = options.inference == Inference::fourier ? options.n_components : 0;
+  record.alpha = machine.parameters_.noise[0];
+  record.evidence = learnt.evidence;
+  record.fit_intercept = options.fit_intercept;
+  record.seed = options.seed;
+  record.rows = summary.rows;
+  record.target_mean = summary.target_mean;
+  record.input_names = options.input_names;
+  record.target_names = options.target_names;
+  record.report = std::move(learnt.report);
+  record.report.memory = plan.text;
+  if (!sampler.all()) {
+    record.report.reason +=
+        format_text("; parameters learnt from {} of {} rows, the posterior is of all", plan.learning, summary.copies);
+  }
+  record.report.seconds.insert(record.report.seconds.begin(), before.seconds.begin(), before.seconds.end());
+  return machine;
 }
+template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<float>&, const SpectralMixtureOptions&);
+template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<double>&, const SpectralMixtureOptions&);
 
 }  // namespace carmina

@@ -2,6 +2,7 @@
 #include "summary.hpp"
 
 #include "memory_plan.hpp"
+#include "sampled_rows.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/random/philox.hpp>
@@ -91,27 +92,27 @@ struct ColumnSums {
   double scatter(Index j) const { return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0; }
 };
 
-// Every cell passes here, so the place of a row is put into words only when something is wrong with it.
+}  // namespace
+
 template <Real T>
-void check_row(const DataRows<T>& rows, const RowBlock<T>& block, Index i, bool fill_missing) {
+void check_row(const DataRows<T>& rows, const RowBlock<T>& block, Index i, const RowGaps& gaps) {
   const T* x = block.X + i * block.x_stride;
   for (Index j = 0; j < block.dim_in; ++j) {
     if (std::isfinite(x[j])) continue;
     if (std::isinf(x[j])) fail("{}: input column {} is infinite", rows.place(i), j + 1);
-    if (!fill_missing) {
-      fail("{}: input column {} is NaN; fill_missing puts the training mean in its place", rows.place(i), j + 1);
-    }
+    if (!gaps.inputs) fail("{}: input column {} is NaN; {}", rows.place(i), j + 1, gaps.input_advice);
   }
   const T* y = block.Y + i * block.y_stride;
   for (Index j = 0; j < block.dim_out; ++j) {
-    if (!std::isfinite(y[j])) fail("{}: target column {} is NaN or infinite", rows.place(i), j + 1);
+    if (std::isfinite(y[j]) || (gaps.targets && std::isnan(y[j]))) continue;
+    fail("{}: target column {} is {}", rows.place(i), j + 1, gaps.targets ? "infinite" : "NaN or infinite");
   }
   if (block.weights && !(block.weights[i] >= 0 && std::isfinite(block.weights[i]))) {
     fail("{}: a weight must be finite and not negative, found {}", rows.place(i), block.weights[i]);
   }
 }
-
-}  // namespace
+template void check_row(const DataRows<float>&, const RowBlock<float>&, Index, const RowGaps&);
+template void check_row(const DataRows<double>&, const RowBlock<double>&, Index, const RowGaps&);
 
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
@@ -126,13 +127,14 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
     const auto X = block.inputs();
     const auto Y = block.targets();
     for (Index i = 0; i < block.rows; ++i) {
-      check_row(rows, block, i, fill_missing);
+      check_row(rows, block, i, {.inputs = fill_missing});
       for (Index j = 0; loss && j < p; ++j) {
         check_target(*loss, static_cast<double>(Y(i, j)), [&] { return "fit: " + rows.place(i); });
       }
       const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (w == 0) continue;
       ++summary.rows;
+      summary.copies += weight_copies(w);
       summary.weight += w;
       inputs.add(X.row(i), w);
       targets.add(Y.row(i), w);

@@ -15,18 +15,6 @@
 namespace carmina {
 namespace {
 
-// A = I + something positive semi-definite has a factor, unless rounding of that is larger than I.
-bool factor_with_jitter(Matrix<double>& A, const Execution& execution) {
-  const Matrix<double> whole = A;
-  const double mean = A.trace() / static_cast<double>(A.rows());
-  for (double jitter = 0; jitter <= 1e-10; jitter = jitter > 0 ? 10 * jitter : 1e-15) {
-    A = whole;
-    A.diagonal().array() += jitter * mean;
-    if (backend::cholesky(A.rows(), A.data(), A.outerStride(), execution)) return true;
-  }
-  return false;
-}
-
 void mirror(Matrix<double>& A) { A.triangularView<Eigen::StrictlyUpper>() = A.transpose(); }
 
 }  // namespace

@@ -2,9 +2,22 @@
 // of output a: Psi_a = F E_a (see fourier_evidence.hpp). E_a has a 2 x 2 block for each frequency and column of B:
 // columns (c, j, b), then (s, j, b).
 #pragma once
+#include <carmina/backends/tiled.hpp>
 #include <carmina/solvers/fourier_evidence.hpp>
 
 namespace carmina {
+
+// A = I + something positive semi-definite has a factor, unless rounding of that is larger than I.
+inline bool factor_with_jitter(Matrix<double>& A, const Execution& execution) {
+  const Matrix<double> whole = A;
+  const double mean = A.trace() / static_cast<double>(A.rows());
+  for (double jitter = 0; jitter <= 1e-10; jitter = jitter > 0 ? 10 * jitter : 1e-15) {
+    A = whole;
+    A.diagonal().array() += jitter * mean;
+    if (backend::cholesky(A.rows(), A.data(), A.outerStride(), execution)) return true;
+  }
+  return false;
+}
 
 class FrequencyFactors {
  public:

@@ -43,10 +43,10 @@ except ValueError as error:
 """
 
 
-def peak(options: dict, rows: int, dtype: str) -> dict:
+def peak(options: dict, rows: int, dtype: str, program: str = CHILD) -> dict:
     # Freed memory goes back at once, so that what was used before the fit cannot hide what it uses.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-    command = [sys.executable, "-c", CHILD, json.dumps([options, rows, dtype])]
+    command = [sys.executable, "-c", program, json.dumps([options, rows, dtype])]
     child = subprocess.run(command, env=environment, capture_output=True, text=True)
     if "clear_refs" in child.stderr:
         pytest.skip("peaks cannot be reset here")
@@ -81,6 +81,58 @@ def test_a_fit_keeps_to_its_budget_or_is_refused(options, rows, dtype, budgets):
         seen = peak(options | {"memory_budget": budget}, rows, dtype)
         if "refused" in seen:
             assert SENTENCE.fullmatch(seen["refused"]), seen
+        else:
+            assert seen["growth"] <= budget + SCRATCH, (budget, seen)
+    assert "refused" not in seen, "the largest budget is enough"
+
+
+MIXTURE = """
+import json, sys, warnings
+from pathlib import Path
+import numpy as np
+from carmina import SpectralMixtureRegressor
+
+def status(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+
+warnings.simplefilter("ignore")
+options, rows, dtype = json.loads(sys.argv[1])
+rng = np.random.default_rng(0)
+t = np.arange(rows)[:, None] / 10
+y = (np.sin(1.7 * t[:, 0]) + 0.2 * rng.normal(size=rows)).astype(dtype)
+t = t.astype(dtype)
+model = SpectralMixtureRegressor(3, max_iter=3, n_jobs=2, random_state=0, **options)
+SpectralMixtureRegressor(2, n_components=400, max_iter=2, n_jobs=2).fit(t[:3000], y[:3000])
+Path("/proc/self/clear_refs").write_text("5")
+before = status("VmRSS")
+try:
+    model.fit(t, y)
+    print(json.dumps({"growth": status("VmHWM") - before, "memory": model.report_.memory}))
+except ValueError as error:
+    print(json.dumps({"refused": str(error)}))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from /proc")
+@pytest.mark.parametrize(
+    ("options", "rows", "dtype", "budgets"),
+    [
+        # All features would take 200,000 x 200 x 8 bytes, 320 MB.
+        ({"n_components": 200}, 200_000, "float32", [2_000_000, 20_000_000, 60_000_000]),
+        ({"n_components": 400, "n_starts": 2}, 20_000, "float64", [10_000_000, 60_000_000]),
+        ({"inference": "exact"}, 1500, "float64", [10_000_000, 40_000_000]),
+        ({"inference": "inducing", "n_inducing": 200}, 20_000, "float64", [10_000_000, 80_000_000]),
+    ],
+)
+def test_a_spectral_mixture_keeps_to_its_budget_or_is_refused(options, rows, dtype, budgets):
+    sentence = re.compile(
+        r"fit: inference '\w+' needs .* and the memory budget is .*; .*(would fit|needs .*)"
+    )
+    for budget in budgets:
+        seen = peak(options | {"memory_budget": budget}, rows, dtype, MIXTURE)
+        if "refused" in seen:
+            assert sentence.fullmatch(seen["refused"]), seen
         else:
             assert seen["growth"] <= budget + SCRATCH, (budget, seen)
     assert "refused" not in seen, "the largest budget is enough"

@@ -1,6 +1,10 @@
 """SpectralMixtureRegressor: scikit-learn's conventions, what it finds, files, errors."""
 
 import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import carmina
 import numpy as np
@@ -213,3 +217,90 @@ def test_evidence_chooses_widths_and_noise_of_ordinary_kernels():
         KernelRegressor(alpha="luck").fit(data.X, data.Y)
     with pytest.raises(ValueError, match="Fourier features"):
         KernelRegressor(alpha="evidence", approximation="exact").fit(data.X, data.Y)
+
+
+def test_float32_rows_are_not_copied_to_float64(series, monkeypatch):
+    X, y = (array.astype(np.float32) for array in series)
+    seen = {}
+    fit = carmina._core.MixtureMachine.fit
+
+    def watch(X, Y, weights, options, **resources):
+        seen.update(X=X, Y=Y)
+        return fit(X, Y, weights, options, **resources)
+
+    monkeypatch.setattr(carmina._core, "MixtureMachine", type("Watched", (), {"fit": staticmethod(watch)}))
+    model = small(max_iter=3).fit(X, y)
+    assert seen["X"].dtype == seen["Y"].dtype == np.float32
+    assert np.shares_memory(seen["X"], X)
+    assert_allclose(model.predict(X), model.predict(X.astype(np.float64)))
+
+
+def test_parameters_from_some_rows_the_posterior_from_all(series):
+    X, y = series
+    model = small(learning_rows=100).fit(X, y)
+    assert "learnt from 100 of 300 rows" in model.report_.reason
+    W, factors, _ = model._machine.points[0]
+    features = np.hstack([np.cos(X @ W.T) * factors.T, np.sin(X @ W.T) * factors.T])
+    noisy = features @ features.T + model.noise_ * np.eye(len(X))
+    expected = multivariate_normal(np.full(len(X), y.mean()), noisy).logpdf(y)
+    assert_allclose(model.log_marginal_likelihood(), expected, rtol=1e-7)
+    with pytest.raises(ValueError, match="learning_rows must be at least 1 or None"):
+        small(learning_rows=0).fit(X, y)
+
+
+def test_the_report_has_the_keys_of_other_estimators(series):
+    X, y = series
+    ours = small(max_iter=3, memory_budget="50M").fit(X, y).report_
+    theirs = KernelRegressor(n_components=20).fit(X, y).report_
+    assert vars(ours).keys() == vars(theirs).keys()
+    assert " of 50 MB planned: " in ours.memory
+    assert list(ours.seconds) == ["summary", "reading", "learning", "posterior"]
+    with pytest.raises(ValueError, match="the memory budget is 100 kB; "):
+        small(memory_budget="100k").fit(X, y)
+
+
+def test_names_and_generators_are_in_the_file(series, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = series
+    frame, target = pandas.DataFrame(X, columns=["time"]), pandas.Series(y, name="load")
+    model = small(max_iter=3, random_state=np.random.default_rng(3)).fit(frame, target)
+    model.save(tmp_path / "model")
+    again = carmina.load(tmp_path / "model")
+    assert list(again.feature_names_in_) == ["time"]
+    assert again._machine.record["target_names"] == ["load"]
+    assert again._machine.record["rows"] == 300
+    assert isinstance(again.random_state, int)
+    assert (again.predict(frame) == model.predict(frame)).all()
+
+
+def test_a_mixture_of_the_command_line_is_loaded(series, tmp_path):
+    program = shutil.which("carmina", path=Path(sys.executable).parent)
+    if program is None:
+        pytest.skip("the program is not installed beside Python")
+    X, y = series
+    np.save(tmp_path / "data.npy", np.c_[X, y])
+    words = ["--targets", "1", "--kernel", "spectral_mixture", "--mixtures", "3", "--components", "40"]
+    words += ["--max-iter", "60", "--model", tmp_path / "model"]
+    subprocess.run([program, "fit", tmp_path / "data.npy", *words], check=True)
+    model = carmina.load(tmp_path / "model")
+    assert isinstance(model, SpectralMixtureRegressor)
+    assert (model.n_mixtures, model.n_components, model.max_iter, model.random_state) == (3, 40, 60, 0)
+    assert_allclose(model.predict(X), small().fit(X, y).predict(X), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:tune. the best number:UserWarning")
+def test_tune_chooses_the_number_of_components(series):
+    X, y = series
+    result = carmina.tune(small(), X, y, n_mixtures=[1, 2, 3])
+    assert [trial["n_mixtures"] for trial in result.trials] == [1, 2, 3]
+    evidences = [trial["evidence"] for trial in result.trials]
+    assert result.best_index_ == int(np.argmax(evidences))
+    assert result.best_params_ == {"n_mixtures": result.trials[result.best_index_]["n_mixtures"]}
+    best = result.best_estimator_
+    assert best.n_mixtures == result.best_params_["n_mixtures"]
+    assert best.log_marginal_likelihood() == max(evidences)
+    assert_allclose(best.predict(X), small(**result.best_params_).fit(X, y).predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match="of a spectral mixture n_mixtures is chosen"):
+        carmina.tune(small(), X, y, alphas=[1.0])
+    with pytest.raises(ValueError, match="n_mixtures is for SpectralMixtureRegressor"):
+        carmina.tune(KernelRegressor(), X, y, n_mixtures=[1])

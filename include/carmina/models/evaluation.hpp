@@ -1,6 +1,7 @@
-// models/evaluation.hpp -- how well a machine predicts rows it is shown, in one pass over them.
+// models/evaluation.hpp -- how well a model predicts rows it is shown, in one pass over them.
 #pragma once
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/predictor.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,21 @@ struct Evaluation {
 // Names of what a machine predicts: its targets', y1, y2, ... where it has none; of joint quantiles target@level.
 std::vector<std::string> output_names(const FitRecord& record, Index dim_out);
 
-// Rows have the machine's targets; those of joint quantiles may have the one target that all levels are of.
-// Scores are weighted means: a row of weight 2 counts as two rows, one of weight 0 not at all.
+// Predictions (rows, dim_out) for a block of inputs.
+template <Real T>
+using BlockPredictions = std::function<Matrix<double>(ConstView<T>)>;
+
+// How well these predictions are, of a model with this record. Rows have the model's targets; those of joint quantiles
+// may have the one target that all levels are of. A target that is NaN is missing: its row does not count for that
+// target, nor in the loss of whole rows. Scores are weighted means: a row of weight 2 counts as two rows, one of weight
+// 0 not at all.
+template <Real T>
+Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
+                                RowSource<T>& rows, const Execution& execution = {});
+
 template <Real T>
 Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution = {});
+template <Real T>
+Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution = {});
 
 }  // namespace carmina

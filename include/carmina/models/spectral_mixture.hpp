@@ -2,7 +2,7 @@
 // [Jung2019].
 #pragma once
 #include <carmina/features/allocation.hpp>
-#include <carmina/models/model_file.hpp>
+#include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/spectral_parameters.hpp>
 #include <carmina/solvers/mixture_processes.hpp>
 #include <carmina/solvers/report.hpp>
@@ -45,9 +45,13 @@ struct SpectralMixtureOptions {
   // How several outputs go together: by learnt factors, not at all with one mixture for all, as a field.
   OutputCoupling coupling = LearntFactors{};
   bool fit_intercept = true;
-  bool float_features = false;        // features of a fit in float
+  // Rows that parameters are learnt from; the posterior is always that of all rows. Of more, an even sample by their
+  // number is taken: runs of neighbours of a series (one input), else single rows. 0: 20,000, or fewer where the memory
+  // budget asks for it.
+  Index learning_rows = 0;
   std::optional<Mixture> start = {};  // in the place of the data's own spectrum
   std::uint64_t seed = 0;
+  std::vector<std::string> input_names = {}, target_names = {};  // kept in the model
   Execution execution = {};
   // Told after each step: start, step, the objective (evidence less divergence).
   std::function<void(Index start, Index step, double value)> told = {};
@@ -57,9 +61,22 @@ struct SpectralMixtureOptions {
 
 class SpectralMixtureMachine {
  public:
-  // X (n, d), Y (n, p); NaN in Y is a missing target, for Fourier features only. weights (n) or null.
+  // NaN is a missing target, for Fourier features only; a weight means repetition. Rows are read two times (checks, the
+  // rows to learn from), and once more for the posterior where parameters are not learnt from all of them. Of float
+  // rows features are made in float, sums, factors and parameters in double.
+  template <Real T>
+  static SpectralMixtureMachine fit(RowSource<T>& rows, const SpectralMixtureOptions& options);
+  // X (n, d), Y (n, p), weights (n) or null.
   static SpectralMixtureMachine fit(ConstView<double> X, ConstView<double> Y, const SpectralMixtureOptions& options,
-                                    const double* weights = nullptr);
+                                    const double* weights = nullptr) {
+    MemoryRows<double> rows(X, Y, weights);
+    return fit(rows, options);
+  }
+  static SpectralMixtureMachine fit(ConstView<float> X, ConstView<float> Y, const SpectralMixtureOptions& options,
+                                    const float* weights = nullptr) {
+    MemoryRows<float> rows(X, Y, weights);
+    return fit(rows, options);
+  }
 
   Index dim_in() const { return parameters_.mixture.dim_in(); }
   Index dim_out() const { return intercept_.size(); }
@@ -82,11 +99,14 @@ class SpectralMixtureMachine {
   const SpectralParameters& parameters() const { return parameters_; }
   const Vector<double>& intercept() const { return intercept_; }
   Inference inference() const { return inference_; }
-  // Evidence of the training targets, mean over the draws; the bound for inducing points.
+  const SpectralMixtureOptions& options() const { return options_; }  // without execution; learning_rows: of the fit
+  // Evidence of all training targets, mean over the draws; the bound for inducing points.
   double log_marginal_likelihood() const { return evidence_; }
   const std::vector<double>& curve() const { return curve_; }  // the objective after each step of the start that won
+  // Of the rows that were learnt from.
   const std::vector<double>& start_evidences() const { return start_evidences_; }
-  const SolveReport& report() const { return report_; }
+  const FitRecord& record() const { return record_; }
+  const SolveReport& report() const { return record_.report; }
   // Spectral points in cycles of a set, (M, d), with their weights a^2 (M): what the features are made of.
   const std::vector<WeightedFrequencies>& points() const { return points_; }
 
@@ -96,7 +116,7 @@ class SpectralMixtureMachine {
   static SpectralMixtureMachine load(const std::string& path) { return from_file(read_model_file(path), path); }
 
  private:
-  friend class MixtureLearner;
+  SpectralMixtureOptions options_;
   SpectralParameters parameters_;
   Vector<double> intercept_;
   Inference inference_ = Inference::fourier;
@@ -105,7 +125,7 @@ class SpectralMixtureMachine {
   MixtureProcess process_;  // exact, inducing
   double evidence_ = 0;
   std::vector<double> curve_, start_evidences_;
-  SolveReport report_;
+  FitRecord record_;
 };
 
 }  // namespace carmina

@@ -1,0 +1,59 @@
+// models/predictor.hpp -- a fitted model of any kind and precision, from its file: what a program that only predicts
+// needs.
+#pragma once
+#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/spectral_mixture.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace carmina {
+
+// Predictions of whatever a model file holds: a kernel machine in float or double, a spectral mixture. Rows come in
+// either precision and predictions go out in the same; the work is done in the model's own, so a double that is too
+// large for a float model is refused.
+//
+// Threads: a Predictor does not change once it is made. Every const member may be called from many threads at once, on
+// the same object, and gives the same numbers as alone; what predict_std needs is computed by the first call and
+// shared. Calls that run at the same time share one pool of workers: the first gets it, the others work on their own
+// thread. Copies are cheap and share the model. Assigning to a Predictor while another thread uses it needs a lock, as
+// for any value.
+class Predictor {
+ public:
+  // Error, with the path, for a file that is no model of ours.
+  static Predictor load(const std::string& path) { return from_file(read_model_file(path), path); }
+  static Predictor from_file(const ModelFile& file, const std::string& source);
+  explicit Predictor(AnyKernelMachine machine);
+  explicit Predictor(SpectralMixtureMachine machine);
+
+  std::string kind() const;       // "kernel_machine" or "spectral_mixture"
+  std::string precision() const;  // "float32" or "float64", of the work
+  Index dim_in() const;
+  Index dim_out() const;
+  const FitRecord& record() const;  // what the fit was asked and what it saw
+  // Names of the columns of X, empty when the fit had none, and of the predictions' columns (models/evaluation.hpp).
+  std::vector<std::string> input_names() const { return record().input_names; }
+  std::vector<std::string> output_names() const;
+
+  // (n, dim_out) for X (n, dim_in). Error for another number of columns and for infinite values; NaN only where the
+  // model fills missing inputs.
+  Matrix<double> predict(ConstView<double> X, const Execution& execution = {}) const;
+  Matrix<float> predict(ConstView<float> X, const Execution& execution = {}) const;
+
+  // Why deviations are not known; empty: they are. They are for spectral mixtures and for exact machines with the
+  // squared loss and a positive alpha, as a file keeps no sums of features.
+  std::string why_no_std() const;
+  // (n, dim_out): standard deviation of a new observation, noise included. Error where they are not known.
+  Matrix<double> predict_std(ConstView<double> X, const Execution& execution = {}) const;
+  Matrix<float> predict_std(ConstView<float> X, const Execution& execution = {}) const;
+
+  // The model itself, of its kind; null for another.
+  const AnyKernelMachine* kernel_machine() const;
+  const SpectralMixtureMachine* spectral_mixture() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace carmina
