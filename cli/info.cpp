@@ -91,7 +91,7 @@ std::string names_behind(const Json& names) {
   return format_text(" ({})", text);
 }
 
-void print_text(const Json& about, const Kernel& kernel, const std::string& loss) {
+void print_lines(const Json& about, const Kernel& kernel, const std::string& loss) {
   const auto line = [](const char* what, const std::string& text) { print_text("{:<14} {}\n", what, text); };
   const Json& fit = about["fit"];
   line("file", format_text("{} ({})", about["file"].get<std::string>(), format_bytes(about["bytes"].get<double>())));
@@ -138,7 +138,7 @@ struct InfoCommand {
     std::visit(
         [&](const auto& machine) {
           const Json about = describe(machine, model);
-          if (!json) return print_text(about, machine.kernel(), loss_text(machine.record().loss));
+          if (!json) return print_lines(about, machine.kernel(), loss_text(machine.record().loss));
           print_text("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
         },
         load_kernel_machine(model));
