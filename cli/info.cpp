@@ -101,7 +101,7 @@ void print_lines(const Json& about, const Kernel& kernel, const std::string& los
     const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
     const std::string width = length_scale_text(term);
     line(what, format_text("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
-                           matrix ? format_text(", output matrix {0} x {0}", matrix->A().rows()) : ""));
+                           matrix ? format_text(", output matrix {} x {}", matrix->A().rows(), matrix->A().rows()) : ""));
     what = "  +";
   }
   line("approximation",
