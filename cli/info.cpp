@@ -130,8 +130,9 @@ void print_kernel(const Kernel& kernel) {
   for (const Term& term : kernel.terms()) {
     const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
     const std::string width = length_scale_text(term);
-    line(what, format_text("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
-                           matrix ? format_text(", output matrix {0} x {0}", matrix->A().rows()) : ""));
+    line(what,
+         format_text("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
+                     matrix ? format_text(", output matrix {} x {}", matrix->A().rows(), matrix->A().rows()) : ""));
     what = "  +";
   }
 }

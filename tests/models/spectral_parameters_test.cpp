@@ -189,7 +189,7 @@ TEST(SpectralParameters, PointsStayWhenCountsChange) {
 // Draws of the search are children of one stream, components the children of a draw.
 TEST(SpectralParameters, ComponentsOfDifferentDrawsShareNoPoint) {
   for (const char* family : {"gaussian", "laplace"}) {
-    const Case c{"", 4, 2, 1, 1, false, OutputStructure::factors, family};
+    const Case c{"", 4, 2, 1, 1, false, LearntFactors{}, family};
     const auto at = parameters(c, 1);
     const Random random = Random(1, Stream::mixture_draws).child(0);
     const std::vector<Index> counts(4, 5);

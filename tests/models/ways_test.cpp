@@ -135,7 +135,6 @@ TEST(Ways, AnErrorInAnyBlockEndsTheFit) {
     SCOPED_TRACE(setting.name);
     const Data<double> data(setting.options.loss);
     FitOptions options = setting.options;
-    options.execution.memory_budget = 40'000'000;
     Index fails_at = 1, faults = 0;
     for (bool done = false; !done && fails_at < 400; fails_at += fails_at < 30 ? 1 : 17) {
       const Parts<double> parts(data.X, data.Y, data.w.data(), 2);
