@@ -55,8 +55,8 @@ struct FitCommand : FitArguments {
 void add_fit(CLI::App& program) {
   auto* command = program.add_subcommand("fit", "Fit a kernel machine to a table and write it to a model file");
   command->footer(
-      "Examples: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000\n"
-      "          carmina fit series.csv --targets load --model load.safetensors --kernel spectral_mixture");
+      "Example: carmina fit train.csv --targets speed,angle --model wind.safetensors --components 2000\n"
+      "         carmina fit series.csv --targets load --model load.safetensors --kernel spectral_mixture");
   auto it = std::make_shared<FitCommand>();
   it->add(*command);
   command

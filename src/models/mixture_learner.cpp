@@ -121,7 +121,8 @@ class MixtureLearner {
       at.mixture = *options_.start;
       at.mixture.weights /= targets_.scale.squaredNorm() / static_cast<double>(p);
     } else {
-      at.mixture = empirical_start(rows_.X.template cast<double>(), targets_.Y, options_.n_mixtures, start, random);
+      at.mixture = empirical_start(rows_.X.template cast<double>(), targets_.Y, options_.n_mixtures, start, random,
+                                   data_.longest_grid);
     }
     at.mixture.family = options_.family;
     at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);

@@ -25,6 +25,7 @@ struct LearntMixture {
 struct MixtureData {
   std::vector<std::vector<Index>> groups;  // outputs whose targets are there in the same rows
   PosteriorBlocks blocks;
+  Index longest_grid = 0;  // places of a series whose spectrum is the start (models/empirical_spectrum.hpp)
 };
 
 // The best of the starts, with the posterior of these rows; targets are taken about `mean`.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double number = 8;  // bytes of a double
 constexpr Index fewest_learning_rows = 100;
+constexpr double grid_bytes = 160;  // of a place: four arrays of twice as many complex numbers, and the chirp
 
 double square(double x) { return x * x; }
 
@@ -22,7 +23,7 @@ void add_learning_rows(MemoryUse& use, const MixtureShape& s) {
   const double kept = (s.d + 2 * s.p) * number + (s.groups * s.d + s.p + s.groups) * number;
   const double start = width * number + (s.d == 1 ? 256 : 4 * number);
   use.parts.emplace_back(fmt::format("{:.0f} rows to learn from", s.learning), s.learning * (gathered + kept + start));
-  use.parts.emplace_back("the data's spectrum", 4096 * (s.mixtures + 4) * number);
+  use.parts.emplace_back("the data's spectrum", 4096 * (s.mixtures + 4) * number + s.grid * grid_bytes);
 }
 
 void add_fourier(MemoryUse& use, const MixtureShape& s) {
@@ -168,6 +169,13 @@ MixtureShape mixture_shape(const SpectralMixtureOptions& options, Index d, Index
   return s;
 }
 
+Index longest_grid(Index d, double n, double learning, double limit) {
+  if (d > 1 || learning >= n) return 0;
+  Index cells = Index{1} << 18;
+  while (cells > 4096 && static_cast<double>(cells) * grid_bytes > limit / 4) cells /= 2;
+  return cells;
+}
+
 MemoryUse mixture_memory(const MixtureShape& shape) {
   MemoryUse use{inference_name(shape.inference)};
   add_learning_rows(use, shape);
@@ -207,7 +215,9 @@ MixturePlan plan_mixture(const SpectralMixtureOptions& options, const RowSource<
          inference_name(options.inference), format_bytes(use.bytes()), format_bytes(heaviest->second), heaviest->first,
          format_bytes(question.limit()), advice(question, options, learning));
   }
-  return {learning, use.rows_at_once, use.feature_rows, use.text(question.limit())};
+  const Index grid = longest_grid(source.dim_in(), static_cast<double>(rows.value_or(learning)),
+                                  static_cast<double>(learning), question.limit());
+  return {learning, use.rows_at_once, use.feature_rows, grid, use.text(question.limit())};
 }
 template MixturePlan plan_mixture(const SpectralMixtureOptions&, const RowSource<float>&, std::optional<Index>, Index);
 template MixturePlan plan_mixture(const SpectralMixtureOptions&, const RowSource<double>&, std::optional<Index>, Index);

@@ -132,7 +132,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& rows, const Spe
     const auto width = static_cast<std::size_t>(options.n_components + p + 1);
     learning.execution.memory_budget = 4 * static_cast<std::size_t>(plan.feature_rows) * width * sizeof(double);
   }
-  const MixtureData data{summary.groups, {plan.rows_at_once, std::max<Index>(plan.feature_rows, 1)}};
+  const MixtureData data{summary.groups, {plan.rows_at_once, std::max<Index>(plan.feature_rows, 1)}, plan.longest_grid};
   // Of a series neighbours matter too: they alone say what varies fast.
   const Index run = d == 1 ? std::clamp<Index>(plan.learning / fewest_runs, 1, longest_run) : 1;
   const RowSampler sampler(summary.copies, plan.learning, run, Random(options.seed, learning_stream));
