@@ -167,7 +167,8 @@ std::vector<Index> some_rows(Index n, const Random& random) {
 
 }  // namespace
 
-Mixture empirical_start(ConstView<double> X, ConstView<double> Y, Index components, Index start, const Random& random) {
+Mixture empirical_start(ConstView<double> X, ConstView<double> Y, Index components, Index start, const Random& random,
+                        Index longest_grid) {
   const Index n = X.rows(), d = X.cols(), Q = components;
   require(n >= 1 && d >= 1, "spectral mixture: X must have rows and columns, found {} x {}", n, d);
   require(Y.rows() == n && Y.cols() >= 1, "spectral mixture: X has {} rows, Y is {} x {}", n, Y.rows(), Y.cols());
@@ -185,8 +186,12 @@ Mixture empirical_start(ConstView<double> X, ConstView<double> Y, Index componen
     const Vector<double> column = X.col(j);
     // A long series in one column goes by the fast transform as a whole; all else by sums over some of its rows.
     Periodogram p;
-    if (d == 1 && on_regular_grid(column)) {
-      p = summed_periodogram(column, Y, 0, series_frequencies);
+    const std::vector<Index> middle =
+        d == 1 && longest_grid > 0 ? middle_rows(column, longest_grid) : std::vector<Index>();
+    if (d == 1 && on_regular_grid(column, longest_grid)) {
+      p = summed_periodogram(column, Y, 0, series_frequencies, longest_grid);
+    } else if (on_regular_grid(column(middle), longest_grid)) {
+      p = summed_periodogram(column(middle), Y(middle, Eigen::all), 0, series_frequencies, longest_grid);
     } else {
       const std::vector<Index> rows = some_rows(n, random);
       const double highest = highest_frequency(d == 1 ? column : Vector<double>(column(rows)));

@@ -80,10 +80,11 @@ template <Real T>
 class MixtureLearner {
  public:
   MixtureLearner(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                 const SpectralMixtureOptions& options)
+                 const SpectralMixtureOptions& options, Index longest_grid)
       : rows_(rows),
         groups_(groups),
         options_(options),
+        longest_grid_(longest_grid),
         targets_(rows.Y, rows.weights, options.fit_intercept,
                  options.inference != Inference::fourier || is_differential(options.coupling)) {
     const T* weights = rows.weights.size() > 0 ? rows.weights.data() : nullptr;
@@ -123,7 +124,7 @@ class MixtureLearner {
       at.mixture.weights /= targets_.scale.squaredNorm() / static_cast<double>(p);
     } else {
       at.mixture = empirical_start(rows_.X.template cast<double>(), targets_.Y, options_.n_mixtures, start,
-                                   stream(Stream::mixture_starts));
+                                   stream(Stream::mixture_starts), longest_grid_);
     }
     at.mixture.family = options_.family;
     at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);
@@ -301,6 +302,7 @@ class MixtureLearner {
   const MergedRows<T>& rows_;
   const std::vector<std::vector<Index>>& groups_;
   const SpectralMixtureOptions& options_;
+  Index longest_grid_;
   StandardTargets targets_;
   Matrix<double> wide_;  // the inputs in double, where a process of float rows needs them
   std::unique_ptr<MixtureObjective> objective_;
@@ -310,15 +312,15 @@ class MixtureLearner {
 
 template <Real T>
 LearntMixture learn_mixture(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                            const SpectralMixtureOptions& options, Vector<double>& mean) {
-  MixtureLearner<T> learner(rows, groups, options);
+                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean) {
+  MixtureLearner<T> learner(rows, groups, options, longest_grid);
   mean = learner.mean();
   return learner.run();
 }
 
 template LearntMixture learn_mixture(const MergedRows<float>&, const std::vector<std::vector<Index>>&,
-                                     const SpectralMixtureOptions&, Vector<double>&);
+                                     const SpectralMixtureOptions&, Index, Vector<double>&);
 template LearntMixture learn_mixture(const MergedRows<double>&, const std::vector<std::vector<Index>>&,
-                                     const SpectralMixtureOptions&, Vector<double>&);
+                                     const SpectralMixtureOptions&, Index, Vector<double>&);
 
 }  // namespace carmina

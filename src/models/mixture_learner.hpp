@@ -22,10 +22,11 @@ struct LearntMixture {
 
 // `groups`: outputs whose targets are there in the same rows.
 
-// The best of the starts, with the posterior of these rows; targets are taken about `mean`.
+// The best of the starts, with the posterior of these rows; targets are taken about `mean`. `longest_grid`: places of a
+// series whose spectrum is the start (models/empirical_spectrum.hpp).
 template <Real T>
 LearntMixture learn_mixture(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                            const SpectralMixtureOptions& options, Vector<double>& mean);
+                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean);
 
 // The posterior of all rows at parameters and points that are there, in the place of the one that is.
 template <Real T>

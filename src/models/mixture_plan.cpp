@@ -14,6 +14,7 @@ namespace {
 
 constexpr double number = 8;  // bytes of a double
 constexpr Index fewest_learning_rows = 100;
+constexpr double grid_bytes = 160;  // of a place: four arrays of twice as many complex numbers, and the chirp
 
 double square(double x) { return x * x; }
 
@@ -24,7 +25,7 @@ void add_learning_rows(MemoryUse& use, const MixtureShape& s) {
   const double kept = (s.d + 2 * s.p) * number + (s.groups * s.d + s.p + s.groups) * number;
   const double start = width * number + (s.d == 1 ? 256 : 4 * number);
   use.add(format_text("{:.0f} rows to learn from", s.learning), s.learning * (gathered + kept + start));
-  use.add("the data's spectrum", 4096 * (s.mixtures + 4) * number);
+  use.add("the data's spectrum", 4096 * (s.mixtures + 4) * number + s.grid * grid_bytes);
 }
 
 void add_fourier(MemoryUse& use, const MixtureShape& s) {
@@ -80,8 +81,10 @@ class MixtureQuestion {
     const Index p = source_.dim_out();
     const auto groups = static_cast<double>(groups_ > 0 ? groups_ : 1);
     const auto n = static_cast<double>(rows_ ? *rows_ : learning);
-    MemoryUse use = mixture_memory(
-        mixture_shape(options, source_.dim_in(), p, n, std::min(n, static_cast<double>(learning)), groups, sizeof(T)));
+    MixtureShape shape =
+        mixture_shape(options, source_.dim_in(), p, n, std::min(n, static_cast<double>(learning)), groups, sizeof(T));
+    shape.grid = static_cast<double>(longest_grid(source_.dim_in(), n, shape.learning, limit_));
+    MemoryUse use = mixture_memory(shape);
     use.source = [&source = source_](Index rows) { return source.held_bytes(rows); };
     use.rows = n;
     use.stretch = RowGrid::of(static_cast<Index>(n), source_.dim_in() + p).stretch;
@@ -173,6 +176,13 @@ MixtureShape mixture_shape(const SpectralMixtureOptions& options, Index d, Index
   return s;
 }
 
+Index longest_grid(Index d, double n, double learning, double limit) {
+  if (d > 1 || learning >= n) return 0;
+  Index cells = Index{1} << 18;
+  while (cells > 256 && static_cast<double>(cells) * grid_bytes > limit / 4) cells /= 2;
+  return cells;
+}
+
 MemoryUse mixture_memory(const MixtureShape& shape) {
   MemoryUse use;
   add_learning_rows(use, shape);
@@ -212,7 +222,9 @@ MixturePlan plan_mixture(const SpectralMixtureOptions& options, const DataRows<T
          inference_name(options.inference), format_bytes(use.bytes()), format_bytes(heaviest->second), heaviest->first,
          format_bytes(question.limit()), advice(question, options, learning));
   }
-  return {learning, use.rows_at_once, use.text(question.limit())};
+  const Index grid = longest_grid(source.dim_in(), static_cast<double>(rows.value_or(learning)),
+                                  static_cast<double>(learning), question.limit());
+  return {learning, use.rows_at_once, grid, use.text(question.limit())};
 }
 template MixturePlan plan_mixture(const SpectralMixtureOptions&, const DataRows<float>&, std::optional<Index>, Index);
 template MixturePlan plan_mixture(const SpectralMixtureOptions&, const DataRows<double>&, std::optional<Index>, Index);

@@ -18,10 +18,14 @@ struct MixtureShape {
   double mixtures = 0, starts = 1, draws = 1;
   double groups = 1;  // of outputs whose targets are there in the same rows, at most p
   double inducing = 0;
+  double grid = 0;          // places of a sampled series that its spectrum is found on
   double scalar_bytes = 8;  // of the data
 };
 MixtureShape mixture_shape(const SpectralMixtureOptions& options, Index d, Index p, double n, double learning,
                            double groups, std::size_t scalar_bytes);
+// Places of a series, of one input, that is learnt from a sample: up to 2^18 where a quarter of the limit holds their
+// transforms.
+Index longest_grid(Index d, double n, double learning, double limit);
 
 // Everything of it that can be large.
 MemoryUse mixture_memory(const MixtureShape& shape);
@@ -29,6 +33,7 @@ MemoryUse mixture_memory(const MixtureShape& shape);
 struct MixturePlan {
   Index learning = 0;  // rows to learn from
   Index rows_at_once = 0;
+  Index longest_grid = 0;
   std::string text;  // for the report
 };
 

@@ -16,6 +16,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
+constexpr Index few_frequencies = 512;  // whose power is found by sums over all rows
+
 // Bluestein's transform of any length N by ones of a power of two: with jk = (j^2 + k^2 - (k - j)^2) / 2,
 //   sum_j y_j exp(-2 pi i jk / N) = c_k sum_j (y_j c_j) conj(c_(k-j)),   c_j = exp(-pi i j^2 / N).
 std::vector<Complex> fourier_transform(const std::vector<double>& y) {
@@ -52,17 +54,23 @@ struct Grid {
   std::vector<Index> places;  // of each row
 };
 
-// A grid much longer than x is none: any numbers are places of a fine enough one.
-std::optional<Grid> regular_grid(const Vector<double>& x) {
-  const std::vector<double> values = sorted(x);
-  const double range = values.back() - values.front();
+// Of two different x, as far as rounding can tell.
+double shortest_step(const std::vector<double>& ascending) {
+  const double range = ascending.back() - ascending.front();
   double least = range;
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    const double step = values[i] - values[i - 1];
+  for (std::size_t i = 1; i < ascending.size(); ++i) {
+    const double step = ascending[i] - ascending[i - 1];
     if (step > 1e-9 * range) least = std::min(least, step);
   }
-  const double steps = std::round(range / least);
-  if (!(steps >= 1) || steps > 4 * static_cast<double>(values.size())) return std::nullopt;
+  return least;
+}
+
+// A grid much longer than x is none: any numbers are places of a fine enough one.
+std::optional<Grid> regular_grid(const Vector<double>& x, Index cells) {
+  const std::vector<double> values = sorted(x);
+  const double range = values.back() - values.front(), steps = std::round(range / shortest_step(values));
+  const double most = std::max(4 * static_cast<double>(values.size()), static_cast<double>(cells - 1));
+  if (!(steps >= 1) || steps > most) return std::nullopt;
   Grid grid{static_cast<Index>(steps) + 1, range / steps, {}};
   grid.places.reserve(values.size());
   for (const double v : x) {
@@ -141,7 +149,20 @@ void keep_strongest(Periodogram& p, Index limit) {
 
 }  // namespace
 
-bool on_regular_grid(const Vector<double>& x) { return x.size() > 0 && regular_grid(x).has_value(); }
+bool on_regular_grid(const Vector<double>& x, Index cells) {
+  return x.size() > 0 && regular_grid(x, cells).has_value();
+}
+
+std::vector<Index> middle_rows(const Vector<double>& x, Index cells) {
+  std::vector<Index> rows;
+  if (x.size() == 0) return rows;
+  const std::vector<double> values = sorted(x);
+  const double reach = shortest_step(values) * static_cast<double>(cells - 2) / 2, middle = values[values.size() / 2];
+  for (Index i = 0; i < x.size(); ++i) {
+    if (std::abs(x(i) - middle) <= reach) rows.push_back(i);
+  }
+  return rows;
+}
 
 double highest_frequency(Vector<double> x) {
   std::sort(x.begin(), x.end());
@@ -155,7 +176,8 @@ double highest_frequency(Vector<double> x) {
   return 0.5 / *short_step;
 }
 
-Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y, double highest, Index limit) {
+Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y, double highest, Index limit,
+                               Index cells) {
   require(x.size() == Y.rows(), "periodogram: x has {} entries, y has {}", x.size(), Y.rows());
   require(x.allFinite(), "periodogram: x must be finite");
   require(limit >= 1, "periodogram: the limit of frequencies must be positive, found {}", limit);
@@ -164,7 +186,17 @@ Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y,
   if (!(range > 0)) return p;
   p.resolution = 1 / range;
 
-  if (const std::optional<Grid> grid = regular_grid(x)) {
+  const Vector<double> from_first = x.array() - x.minCoeff();
+  const auto by_least_squares = [&] {
+    p.power = Vector<double>::Zero(p.frequencies.size());
+    for (Index o = 0; o < Y.cols(); ++o) {
+      const Centred y = centred(Y, o);
+      if (y.rows.empty()) continue;
+      for (Index k = 0; k < p.power.size(); ++k) p.power(k) += least_squares_power(from_first, y, p.frequencies(k));
+    }
+  };
+
+  if (const std::optional<Grid> grid = regular_grid(x, cells)) {
     const double step = 1 / (static_cast<double>(grid->length) * grid->step);
     const Index half = grid->length / 2;
     p.frequencies = step * Vector<double>::LinSpaced(half, 1, static_cast<double>(half));
@@ -173,7 +205,10 @@ Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y,
       const Centred y = centred(Y, o);
       if (!y.rows.empty()) add_grid_power(*grid, y, p.power);
     }
-    keep_strongest(p, limit);
+    // A grid that is mostly empty spreads a line's power over all frequencies; where the line is, it is the strongest.
+    const bool empty = grid->length > 5 * x.size();
+    keep_strongest(p, empty ? std::min(limit, few_frequencies) : limit);
+    if (empty) by_least_squares();
     return p;
   }
   // Two frequencies a resolution, so that no peak falls between them.
@@ -181,13 +216,7 @@ Periodogram summed_periodogram(const Vector<double>& x, const Matrix<double>& Y,
   const double step = p.resolution / 2;
   const auto count = static_cast<Index>(std::clamp(std::floor(highest / step), 1.0, static_cast<double>(limit)));
   p.frequencies = step * Vector<double>::LinSpaced(count, 1, static_cast<double>(count));
-  p.power = Vector<double>::Zero(count);
-  const Vector<double> from_first = x.array() - x.minCoeff();
-  for (Index o = 0; o < Y.cols(); ++o) {
-    const Centred y = centred(Y, o);
-    if (y.rows.empty()) continue;
-    for (Index k = 0; k < count; ++k) p.power(k) += least_squares_power(from_first, y, p.frequencies(k));
-  }
+  by_least_squares();
   return p;
 }
 

@@ -119,7 +119,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
     if (options.inference != Inference::fourier) some.repeat();
   }
   SpectralMixtureMachine machine;
-  LearntMixture learnt = learn_mixture(some, summary.groups, options, machine.intercept_);
+  LearntMixture learnt = learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_);
   if (!sampler.all()) {
     some = {};
     if (options.fit_intercept) machine.intercept_ = summary.target_mean;

@@ -110,6 +110,20 @@ TEST(SpectralMixtureRows, ThePosteriorIsOfAllRows) {
   EXPECT_EQ(SpectralMixtureMachine::fit(series.X, series.Y, options).options().learning_rows, 0);
 }
 
+// A fast rhythm of a long series, which a sample of every thirtieth row still shows.
+TEST(SpectralMixtureRows, ASampleOfASeriesFindsItsLines) {
+  const Index n = 30000;
+  Matrix<double> X(n, 1), Y = 0.3 * random_matrix(n, 1, 4);
+  for (Index i = 0; i < n; ++i) {
+    X(i, 0) = 0.1 * static_cast<double>(i);
+    Y(i, 0) += std::sin(2 * std::numbers::pi * 2.611 * X(i, 0));
+  }
+  SpectralMixtureOptions options = small_options();
+  options.learning_rows = 1000;
+  const auto machine = SpectralMixtureMachine::fit(X, Y, options);
+  EXPECT_LT(rmse(machine.predict(X), Y), 0.35);
+}
+
 TEST(SpectralMixtureRows, ProcessesOfAllRowsToo) {
   const Series series(240);
   for (const auto inference : {Inference::exact, Inference::inducing}) {
