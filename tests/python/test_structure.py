@@ -1,6 +1,7 @@
 """The promises of docs/design.md that can be counted: rows and tiles are read behind the door alone."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,18 @@ def test_tiles_are_made_behind_the_door_alone(counting, tree):
 
 def test_outputs_go_together_by_one_type(counting, tree):
     assert [place.split()[-1] for place in tree.found(counting.couplings)] == ["OutputCoupling"]
+
+
+PAGES = ["CONTRIBUTING.md", "docs/design.md", "docs/limits.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_that_a_page_names_are_there(page):
+    """Those of the library are named by folder and file, wherever their folder is."""
+    cited = set(re.findall(r"`(?!build/)((?:[\w.-]+/)+[\w.-]*)`", (ROOT / page).read_text()))
+    folders = [ROOT, ROOT / "src", ROOT / "include" / "carmina"]
+    assert cited, "no file was found: the pattern is wrong"
+    assert [name for name in sorted(cited) if not any((folder / name).exists() for folder in folders)] == []
 
 
 LOOP = """
