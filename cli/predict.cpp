@@ -1,6 +1,7 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <carmina/data/data_rows.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <memory>
@@ -43,10 +44,11 @@ struct PredictCommand {
     // As in the training data: no names in, no names out.
     TableWriter writer(
         out, columns.named_targets() ? output_names(machine.record(), machine.dim_out()) : std::vector<std::string>());
-    for (auto block = rows.next(at_once); block.rows > 0; block = rows.next(at_once)) {
+    DataRows<T> all(rows);
+    all.read_at_once(at_once);
+    all.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
       writer.write(machine.predict(block.inputs(), execution).template cast<double>());
-      execution.checkpoint({"predicting", block.first_row + block.rows, rows.rows().value_or(0)});
-    }
+    });
     writer.finish();
   }
 };
