@@ -1,7 +1,7 @@
 // features/map_rows.cpp -- passes over the rows: every sum of features that a solver asks for.
-#include "map_rows.hpp"
+#include "map_rows_gram.hpp"
+#include "map_rows_residuals.hpp"
 
-#include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/sketched_map.hpp>
 
@@ -121,74 +121,6 @@ void MapRows<M>::normal(const Matrix<double>& P, Matrix<double>& out) const {
   });
 }
 
-// Rows without weight are left out, the others multiplied by sqrt(u) and packed, up to `packed_rows` at a time. Few of
-// them need no segments: wherever they are, they are one product.
-template <ScalarMap M>
-void MapRows<M>::gram(const Vector<double>& u, Matrix<double>& out) const {
-  constexpr Index packed_rows = 4096, few = 8192;
-  const Index m = features(), width = m + 1, active = (u.array() > 0).count();
-  out.setZero(width, width);
-  Matrix<double> packed(std::min(packed_rows, std::max<Index>(active, 1)), width), segment;
-  if (active > few) segment.setZero(width, width);
-  Index held = 0;
-  const auto flush = [&] {
-    Matrix<double>& sums = segment.size() > 0 ? segment : out;
-    if (held > 0) backend::add_gram(width, held, packed.data(), width, sums.data(), width, execution_);
-    held = 0;
-  };
-  const auto close = [&] {
-    flush();
-    out += segment;
-    segment.setZero();
-  };
-  std::vector<Index> chosen;
-  data_.for_blocks("weighing", execution_, [&](const RowBlock<T>& block) {
-    for (Index begin = 0, end = 0; begin < block.rows; begin = end) {
-      end = std::min(block.rows, begin + grid_.segment - (block.first_row + begin) % grid_.segment);
-      chosen.clear();
-      for (Index i = begin; i < end; ++i) {
-        if (u[block.first_row + i] > 0) chosen.push_back(i);
-      }
-      const auto count = static_cast<Index>(chosen.size());
-      for (Index at = 0, now = 0; at < count; at += now) {
-        now = std::min(count - at, packed.rows() - held);
-        pack(block, chosen.data() + at, now, u, packed.data() + held * width);
-        held += now;
-        if (held == packed.rows()) flush();
-      }
-      if (segment.size() > 0 && (block.first_row + end) % grid_.segment == 0) close();
-    }
-  });
-  flush();
-  if (segment.size() > 0) out += segment;
-}
-
-// sqrt(u) [phi, 1] of chosen rows of a block: (count, features + 1)
-template <ScalarMap M>
-void MapRows<M>::pack(const RowBlock<T>& block, const Index* chosen, Index count, const Vector<double>& u,
-                      double* out) const {
-  constexpr Index together = 128;
-  const Index m = features(), d = block.dim_in;
-  parallel_for((count + together - 1) / together, execution_.thread_count(), [&](Index task, int worker) {
-    execution_.poll(worker);
-    const Index first = task * together, some = std::min(together, count - first);
-    T* const X = scratch_for(together, together * d);
-    T* const phi = X + together * d;
-    if (!stored_) {
-      for (Index k = 0; k < some; ++k) std::copy_n(block.X + chosen[first + k] * block.x_stride, d, X + k * d);
-      evaluate_few(map_, X, d, some, phi, m);
-    }
-    for (Index k = 0; k < some; ++k) {
-      const Index row = block.first_row + chosen[first + k];
-      const T* from = stored_ ? stored_->row(row).data() : phi + k * m;
-      const double root = std::sqrt(u[row]);
-      double* to = out + (first + k) * (m + 1);
-      for (Index j = 0; j < m; ++j) to[j] = root * static_cast<double>(from[j]);
-      to[m] = root;
-    }
-  });
-}
-
 template <ScalarMap M>
 void MapRows<M>::forward(const Matrix<double>& C, Matrix<double>& F) const {
   F.resize(rows(), C.cols());
@@ -249,133 +181,6 @@ Vector<double> MapRows<M>::squares(const Matrix<double>& C, const Vector<double>
   });
   sum.close();
   return sum.total()[0].row(0).transpose();
-}
-
-template <ScalarMap M>
-Vector<double> MapRows<M>::sum_rotated(const Vector<double>& mean, const Matrix<double>& rotation, Index count,
-                                       const AddRotated& add) const {
-  constexpr Index together = 128;
-  const Index m = features(), c = rotation.cols();
-  const Matrix<T> narrow = rotation.cast<T>();
-  const Vector<T> centre = mean.cast<T>();
-  SegmentedSum sum({{count, 1}});
-  data_.for_blocks("leaving out", execution_, [&](const RowBlock<T>& block) {
-    sum.add(block, grid_, execution_, [&](Index begin, Index end, std::vector<Matrix<double>>& part) {
-      Matrix<T> phi(together, m), Z(together, c);
-      for (Index first = begin; first < end; first += together) {
-        const Index rows = std::min(together, end - first);
-        const Tile from = tile(block, first, rows, phi.data());
-        for (Index i = 0; i < rows; ++i) {
-          for (Index j = 0; j < m; ++j) phi(i, j) = from.phi[i * from.ld + j] - centre[j];
-        }
-        backend::gemm<T>(backend::Transpose::no, backend::Transpose::no, rows, c, m, T(1), phi.data(), m, narrow.data(),
-                         c, T(0), Z.data(), c);
-        const Matrix<double> wide = Z.topRows(rows).template cast<double>();
-        const Matrix<double> Y = block.targets().middleRows(first, rows).template cast<double>();
-        Vector<double> w = Vector<double>::Ones(rows), sums = Vector<double>::Zero(count);
-        for (Index i = 0; block.weights && i < rows; ++i) w[i] = static_cast<double>(block.weights[first + i]);
-        add({wide, Y, w}, sums);
-        part[0] += sums;
-      }
-    });
-  });
-  sum.close();
-  return sum.total()[0].col(0);
-}
-
-template <ScalarMap M>
-ResidualSums MapRows<M>::residuals(const Matrix<double>& Theta, const Matrix<double>* S,
-                                   const Vector<double>& noise) const {
-  using backend::Transpose;
-  if constexpr (std::same_as<M, FourierMap<T>>) {
-    constexpr Index together = 128;
-    const Index m = features(), units = map_.units(), p = outputs(), d = data_.dim_in();
-    const Matrix<T> theta = Theta.transpose().cast<T>();  // (p, m)
-    Matrix<T> narrow, scaled;
-    if (S) {
-      narrow = S->cast<T>();
-      scaled = (noise.cwiseInverse().asDiagonal() * Theta.transpose()).template cast<T>();
-    }
-    SegmentedSum sum({{p, 1}, {m, p}, {units, d}});
-    data_.for_blocks("evidence", execution_, [&](const RowBlock<T>& block) {
-      sum.add(block, grid_, execution_, [&](Index begin, Index end, std::vector<Matrix<double>>& part) {
-        thread_local Matrix<T> F, U, R, V;
-        F.resize(together, m), U.resize(together, m), R.resize(together, p), V.resize(together, units);
-        for (Index first = begin; first < end; first += together) {
-          const Index rows = std::min(together, end - first);
-          const T* x = block.X + first * block.x_stride;
-          evaluate_few(map_, x, block.x_stride, rows, F.data(), m);
-          R.topRows(rows) = block.targets().middleRows(first, rows);
-          backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, m, T(-1), F.data(), m, theta.data(), m, T(1),
-                           R.data(), p);
-          for (Index i = 0; i < rows; ++i) {
-            const T w = block.weights ? block.weights[first + i] : T(1);
-            for (Index a = 0; a < p; ++a) {
-              const auto r = static_cast<double>(R(i, a));
-              part[0](a, 0) += static_cast<double>(w) * r * r;
-              R(i, a) *= w;
-            }
-          }
-          if (!S) continue;
-          part[1] += (F.topRows(rows).transpose() * R.topRows(rows)).template cast<double>();
-          backend::gemm<T>(Transpose::no, Transpose::no, rows, m, m, T(-1), F.data(), m, narrow.data(), m, T(0),
-                           U.data(), m);
-          for (Index i = 0; block.weights && i < rows; ++i) U.row(i) *= block.weights[first + i];
-          backend::gemm<T>(Transpose::no, Transpose::no, rows, m, p, T(1), R.data(), p, scaled.data(), m, T(1),
-                           U.data(), m);
-          V.topRows(rows) = U.topRows(rows).rightCols(units).cwiseProduct(F.topRows(rows).leftCols(units)) -
-                            U.topRows(rows).leftCols(units).cwiseProduct(F.topRows(rows).rightCols(units));
-          const auto X = block.inputs().middleRows(first, rows);
-          part[2] += (V.topRows(rows).transpose() * X).template cast<double>();
-        }
-      });
-    });
-    sum.close();
-    auto& total = sum.total();
-    return {total[0].col(0), std::move(total[1]), std::move(total[2])};
-  } else {
-    return FeatureRows::residuals(Theta, S, noise);
-  }
-}
-
-// Every row whose number times wanted / count passes a whole number.
-template <ScalarMap M>
-SubsetGram MapRows<M>::subset_gram(Index wanted, backend::Reduced precision) const {
-  const double step = std::min(1.0, static_cast<double>(wanted) / static_cast<double>(rows()));
-  const HeldRows<T> some = data_.gather(
-      [&](Index number, double weight) {
-        const auto at = static_cast<double>(number);
-        return weight > 0 && std::floor((at + 1) * step) != std::floor(at * step);
-      },
-      execution_, std::min(wanted + 1, rows()));
-  const Index m = features();
-  backend::ReducedGram gram(m, precision, execution_);
-  gram.add(some.rows(), [&](Index first, Index count, float* out, int) {
-    const T* x = some.X.row(first).data();
-    thread_local std::vector<T> features;
-    T* phi = nullptr;
-    if constexpr (std::same_as<T, float>) {
-      phi = out;
-    } else {
-      features.resize(static_cast<std::size_t>(count * m));
-      phi = features.data();
-    }
-    evaluate_few(map_, x, some.X.cols(), count, phi, m);
-    for (Index i = 0; i < count; ++i) {
-      const T root = some.weights.size() > 0 ? std::sqrt(some.weights[first + i]) : T(1);
-      if (std::same_as<T, float> && root == 1) continue;
-      for (Index j = 0; j < m; ++j) out[i * m + j] = static_cast<float>(root * phi[i * m + j]);
-    }
-  });
-  SubsetGram found{
-      std::move(gram.sums),
-      {},
-      some.weights.size() > 0 ? some.weights.template cast<double>().sum() : static_cast<double>(some.rows())};
-  const Matrix<T> none(some.rows(), 0);
-  MemoryRows<T> memory(some.X, none, some.weights_or_null());
-  const DataRows<T> chosen(memory);
-  found.feature_sums = MapRows<M>(map_, chosen, nullptr, execution_).sums(Vector<double>(0)).feature_sums;
-  return found;
 }
 
 template <ScalarMap M>

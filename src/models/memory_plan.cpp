@@ -1,6 +1,8 @@
 // models/memory_plan.cpp -- block sizes within the limit, and the sentence for a task that does not fit.
 #include "memory_plan.hpp"
 
+#include "summary.hpp"
+
 #include <carmina/core/error.hpp>
 
 #include <unistd.h>
@@ -122,7 +124,7 @@ class WhatIf {
     for (const WayInfo* way : table_) {
       if (!way->applies(task) || !way->asked_for(task)) continue;
       PlannedWay& planned = all.emplace_back(PlannedWay{way, way->memory(task)});
-      planned.use.summary_bytes = sample ? std::min(task.n, 2000.0) * (3 * task.d + 6) * 8 : 0;
+      planned.use.summary_bytes = sample ? std::min<double>(task.n, summary_sample_rows) * (3 * task.d + 6) * 8 : 0;
       planned.use.source = source_;
       planned.use.rows = task.n;
       planned.use.stretch = task.grid().stretch;

@@ -16,8 +16,7 @@
 namespace carmina {
 namespace {
 
-// models/memory_uses.cpp counts it.
-constexpr std::size_t sample_size = 2000;  // rows for the median: two million pairs
+constexpr auto sample_size = static_cast<std::size_t>(summary_sample_rows);
 
 // Keeps the rows with the smallest random keys: a uniform sample, in one pass, of rows whose number is not known. A row
 // of integer weight w stands for w copies, each with a key of its own, so that weights and repetitions give samples of

@@ -8,6 +8,8 @@
 
 namespace carmina {
 
+constexpr Index summary_sample_rows = 2000;  // for the median: two million pairs
+
 struct DataSummary {
   Index rows = 0;    // with a positive weight
   Index copies = 0;  // the same, a row of integer weight w counted w times (models/sampled_rows.hpp)
@@ -15,7 +17,7 @@ struct DataSummary {
   Vector<double> input_mean, input_deviation;  // (d); a missing cell counts as the mean
   Vector<double> target_mean;                  // (p)
   Matrix<double> target_covariance;            // (p, p), divided by weight - 1; only when asked for
-  Matrix<double> sample;                       // (at most 2000, d) rows for the median; NaN where missing
+  Matrix<double> sample;                       // (at most summary_sample_rows, d) for the median; NaN where missing
   std::vector<double> sample_weights;
 };
 

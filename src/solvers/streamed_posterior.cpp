@@ -41,16 +41,22 @@ class GroupRows final : public RowSource<double> {
     weights_.setOnes(n);
     bool weighted = block.weights != nullptr;
     if (weighted) weights_ = Eigen::Map<const Vector<T>>(block.weights, n).template cast<double>();
-    for (Index i = 0; i < n; ++i) {
-      if (!std::isnan(Y_(i, 0))) continue;
-      Y_.row(i).setZero();
-      weights_[i] = 0;
-      weighted = true;
-    }
+    weighted = remove_gaps() || weighted;
     return {X_.data(), Y_.data(), weighted ? weights_.data() : nullptr, n, d, p, d, p, block.first_row};
   }
 
  private:
+  bool remove_gaps() {
+    bool any = false;
+    for (Index i = 0; i < Y_.rows(); ++i) {
+      if (!std::isnan(Y_(i, 0))) continue;
+      Y_.row(i).setZero();
+      weights_[i] = 0;
+      any = true;
+    }
+    return any;
+  }
+
   RowSource<T>& rows_;
   Index count_;
   const std::vector<Index>& outputs_;
