@@ -109,7 +109,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
 
   // Of a series neighbours matter too: they alone say what varies fast.
   const Index run = d == 1 ? std::clamp<Index>(plan.learning / fewest_runs, 1, longest_run) : 1;
-  const RowSampler sampler(summary.copies, plan.learning, run, Random(options.seed, static_cast<Stream>(46)));
+  const RowSampler sampler(summary.copies, plan.learning, run, Random(options.seed, Stream::rows));
   MergedRows<T> some;
   {
     PhaseTimer timer(before, "reading");
