@@ -100,8 +100,9 @@ void print_lines(const Json& about, const Kernel& kernel, const std::string& los
   for (const Term& term : kernel.terms()) {
     const auto* matrix = std::get_if<OutputMatrix>(&term.coupling);
     const std::string width = length_scale_text(term);
-    line(what, format_text("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
-                           matrix ? format_text(", output matrix {} x {}", matrix->A().rows(), matrix->A().rows()) : ""));
+    line(what,
+         format_text("{}{}{}{}", kernel_text(term), width.empty() ? "" : ", length scale ", width,
+                     matrix ? format_text(", output matrix {} x {}", matrix->A().rows(), matrix->A().rows()) : ""));
     what = "  +";
   }
   line("approximation",

@@ -20,8 +20,8 @@ struct DataSummary {
   std::vector<double> sample_weights;
 };
 
-// Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a target that the loss cannot take, a
-// negative weight, no rows.
+// Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a target that the loss cannot take,
+// a negative weight, no rows.
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
                       bool want_sample = true, const Loss* loss = nullptr);
