@@ -351,7 +351,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
             )
         raise ValueError(
             "predict: variances need sums over the training rows, which files and pickles do not hold and a "
-            "fit keeps only where memory_budget allows; fit again, or with fewer components"
+            "fit keeps only up to 256 MB, or a quarter of memory_budget; fit again, or with fewer components"
         )
 
     def _file_state(self) -> dict[str, Any]:

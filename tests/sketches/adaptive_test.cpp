@@ -44,8 +44,8 @@ TEST(LeverageScores, WithEveryRowAreExact) {
 }
 
 // A quarter of the rows: each score within a factor of 4, which only costs a few more draws. Their sum, the effective
-// dimension, is estimated too large by a fifth here (1.20 +- 0.10 over 300 seeds): within 30 % on the mean, and for 86 %
-// of the seeds; fewer than 26 of 40 would have a probability below 0.1 %.
+// dimension, is estimated too large by a fifth here (1.20 +- 0.10 over 300 seeds): within 30 % on the mean, and for 86
+// % of the seeds; fewer than 26 of 40 would have a probability below 0.1 %.
 TEST(LeverageScores, AFewRowsEstimateThem) {
   const Matrix<double> X = random_matrix(600, 2, 1);
   const Vector<double> truth = exact_scores(X, 1.0);
