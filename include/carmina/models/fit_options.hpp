@@ -5,9 +5,11 @@
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/sketches/distribution.hpp>
+#include <carmina/solvers/adam_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace carmina {
@@ -16,7 +18,7 @@ namespace carmina {
 // (models/alpha_path.hpp).
 enum class AlphaScore { gcv, leave_one_out };
 
-struct FitOptions {
+struct FitOptions : EarlyStopping {
   // The kernel: a value, or a name with a width; no width means the median distance between rows. A kernel that has
   // none takes none; Polynomial's gamma, when not given, is then 1 / number of inputs.
   std::optional<Kernel> kernel;
@@ -49,10 +51,6 @@ struct FitOptions {
   Index max_iter = 1000;  // iterations; of sgd and adam: passes over the rows
   // Relative residual of an iterative solver; sgd and adam stop at its square root. Other losses: relative duality gap.
   double tol = 1e-6;
-  // "adam" with other losses than the squared one: this part of the rows is held out, and the fit stops when their loss
-  // has not become smaller for `patience` epochs. 0: none are, and it stops as by tol.
-  double validation_fraction = 0.1;
-  Index patience = 10;
   std::uint64_t seed = 0;
 
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix
@@ -74,5 +72,14 @@ struct FitOptions {
 // What `solver` and `approximation` may be: of the latter "fourier", "exact" and the names of sketches.
 std::vector<std::string> solver_names();
 std::vector<std::string> approximation_names();
+
+// Options that are one number, under one name in the program (--max-iter) and in Python (max_iter), which both take
+// them from here; `help` is for the program.
+struct NumberOption {
+  const char* name;
+  std::variant<Index FitOptions::*, double FitOptions::*> value;
+  const char* help;
+};
+const std::vector<NumberOption>& number_options();
 
 }  // namespace carmina
