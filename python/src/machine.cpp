@@ -1,6 +1,7 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
 #include <carmina/models/alpha_path.hpp>
 #include <carmina/models/incremental.hpp>
+#include <carmina/models/machine_map.hpp>
 #include <carmina/models/posterior.hpp>
 #include <cmath>
 #include <cstring>

@@ -3,6 +3,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/features/expansion.hpp>
 #include <carmina/features/fourier_map.hpp>
+#include <carmina/random/quantiles.hpp>
 
 #include <Eigen/QR>
 

@@ -42,19 +42,20 @@ std::string end_of_alphas(const std::vector<PathPoint>& points, std::size_t best
 
 template <Real T>
 MachinePath<T>::MachinePath(KernelMachine<T> first, std::vector<PathPoint> points,
-                            std::vector<LinearSolution> solutions)
+                            std::shared_ptr<const std::vector<LinearSolution>> solutions)
     : first_(std::move(first)),
       points_(std::make_shared<const std::vector<PathPoint>>(std::move(points))),
       solutions_(std::move(solutions)) {}
 
 template <Real T>
 KernelMachine<T> MachinePath<T>::machine(std::size_t i) const {
-  require(i < solutions_.size(), "path: machine {} of {} is asked for", i + 1, solutions_.size());
+  require(i < solutions_->size(), "path: machine {} of {} is asked for", i + 1, solutions_->size());
+  const LinearSolution& solution = (*solutions_)[i];
   FitRecord record = first_.record();
   record.alpha = points()[i].alpha;
   record.path = points_;
-  return KernelMachine<T>(first_.kernel(), first_.map(), solutions_[i].coefficients.template cast<T>(),
-                          first_.output_root(), solutions_[i].intercept.template cast<T>(), std::move(record));
+  return KernelMachine<T>(first_.kernel(), first_.shared_map(), solution.coefficients.template cast<T>(),
+                          first_.output_root(), solution.intercept.template cast<T>(), std::move(record));
 }
 
 template <Real T>

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 namespace carmina {
 
@@ -67,7 +68,8 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
     points.push_back(point);
     solutions.push_back(std::move(one.solution));
   }
-  return {finish(std::move(posed.map), solutions[0]), std::move(points), std::move(solutions)};
+  return {finish(std::move(posed.map), solutions[0]), std::move(points),
+          std::make_shared<const std::vector<LinearSolution>>(std::move(solutions))};
 }
 template MachinePath<float> FitPipeline<float>::run_path(const std::vector<double>&, bool);
 template MachinePath<double> FitPipeline<double>::run_path(const std::vector<double>&, bool);

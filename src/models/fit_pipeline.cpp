@@ -168,8 +168,8 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   record.weights = weights;
   Matrix<T> root;
   if (!outputs.identity()) root = outputs.root().template cast<T>();
-  return KernelMachine<T>(*kernel, std::move(map), solution.coefficients.template cast<T>(), std::move(root),
-                          solution.intercept.template cast<T>(), std::move(record));
+  return KernelMachine<T>(*kernel, share_map<T>(std::move(map)), solution.coefficients.template cast<T>(),
+                          std::move(root), solution.intercept.template cast<T>(), std::move(record));
 }
 
 template class FitPipeline<float>;

@@ -5,7 +5,7 @@
 
 #include <carmina/features/feature_rows.hpp>
 #include <carmina/models/alpha_path.hpp>
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/machine_map.hpp>
 #include <carmina/solvers/ridge_path.hpp>
 #include <carmina/solvers/squared_loss.hpp>
 

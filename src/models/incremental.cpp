@@ -4,6 +4,7 @@
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/incremental.hpp>
+#include <carmina/models/machine_map.hpp>
 #include <carmina/solvers/squared_loss.hpp>
 
 namespace carmina {
@@ -58,8 +59,8 @@ KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index 
       solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report);
     }
   }
-  return KernelMachine<T>(machine.kernel(), map, solution.coefficients.template cast<T>(), std::move(root),
-                          solution.intercept.template cast<T>(), std::move(record));
+  return KernelMachine<T>(machine.kernel(), machine.shared_map(), solution.coefficients.template cast<T>(),
+                          std::move(root), solution.intercept.template cast<T>(), std::move(record));
 }
 
 bool same(const Vector<double>& a, const Vector<double>& b) { return a.size() == b.size() && a == b; }

@@ -1,7 +1,8 @@
 // models/kernel_machine.cpp -- prediction: the map's product, the output root, the intercept.
 #include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
-#include <carmina/models/kernel_machine.hpp>
+#include <carmina/features/map_operations.hpp>
+#include <carmina/models/machine_map.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -22,15 +23,15 @@ void multiply(const OperatorMap<T>& map, ConstView<T> X, const Matrix<T>& coeffi
 }  // namespace
 
 template <Real T>
-KernelMachine<T>::KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, Matrix<T> output_root,
-                                Vector<T> intercept, FitRecord record)
+KernelMachine<T>::KernelMachine(Kernel kernel, std::shared_ptr<const Map> map, Matrix<T> coefficients,
+                                Matrix<T> output_root, Vector<T> intercept, FitRecord record)
     : kernel_(std::move(kernel)),
       map_(std::move(map)),
       coefficients_(std::move(coefficients)),
       output_root_(std::move(output_root)),
       intercept_(std::move(intercept)),
       record_(std::move(record)) {
-  const Index features = std::visit([](const auto& m) { return m.n_features(); }, map_);
+  const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map_);
   require(coefficients_.rows() == features, "model: {} rows of coefficients for {} features", coefficients_.rows(),
           features);
   if (output_root_.size() == 0) {
@@ -45,7 +46,7 @@ KernelMachine<T>::KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, 
 
 template <Real T>
 Index KernelMachine<T>::dim_in() const {
-  return std::visit([](const auto& m) { return m.dim_in(); }, map_);
+  return std::visit([](const auto& m) { return m.dim_in(); }, *map_);
 }
 
 template <Real T>
@@ -61,7 +62,7 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
   require(out.rows() == X.rows() && out.cols() == dim_out(), "predict: the result is {} x {}, expected {} x {}",
           out.rows(), out.cols(), X.rows(), dim_out());
   const auto product = [&](View<T> result) {
-    std::visit([&](const auto& map) { multiply(map, X, coefficients_, result, execution); }, map_);
+    std::visit([&](const auto& map) { multiply(map, X, coefficients_, result, execution); }, *map_);
   };
   if (output_root_.size() == 0) {
     product(out);
@@ -91,7 +92,7 @@ std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Exe
   }
   for (Index i = 0; i < terms; ++i) {
     Matrix<T> part(X.rows(), dim_out());
-    if (const auto* fourier = std::get_if<FourierMap<T>>(&map_)) {
+    if (const auto* fourier = std::get_if<FourierMap<T>>(map_.get())) {
       // The term's own frequencies and rows of coefficients; a map of fewer units has larger features.
       const Index units = fourier->units(), count = units / terms;
       const FourierMap<T> map(fourier->frequencies().middleRows(i * count, count), fourier->transform());
@@ -100,7 +101,7 @@ std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Exe
       coefficients *= static_cast<T>(std::sqrt(1.0 / static_cast<double>(terms)));
       apply(map, X, coefficients, View<T>(part), execution);
     } else {
-      const auto& map = std::get<OperatorMap<T>>(map_);
+      const auto& map = std::get<OperatorMap<T>>(*map_);
       const Kernel term(kernel_.terms()[static_cast<std::size_t>(i)]);
       OperatorMap<T>(term, map.anchors(), dim_out(), map.transform()).apply(X, coefficients_, part, execution);
     }

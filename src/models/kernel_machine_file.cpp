@@ -3,6 +3,7 @@
 #include "fit_record_json.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/machine_map.hpp>
 
 namespace carmina {
 namespace {
@@ -201,7 +202,7 @@ ModelFile KernelMachine<T>::to_file(KernelPlace place) const {
         put_vector(file, "input_factor", map.transform().factor);
         put_vector(file, "input_fill", map.transform().fill);
       },
-      map_);
+      *map_);
   put_vector(file, "target_mean", record_.target_mean);
   put_vector(file, "row_weights", record_.weights);
   if (output_root_.size() > 0) file.put<T>("output_root", output_root_);
@@ -248,7 +249,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
         return KernelMap<T>(term->scalar, std::move(base), std::move(transform));
       return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));
     };
-    Map map = make_map();
+    std::shared_ptr<const Map> map = share_map<T>(make_map());
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,

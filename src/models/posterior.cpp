@@ -2,6 +2,8 @@
 #include <carmina/backends/tiled.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/features/expansion.hpp>
+#include <carmina/features/moments.hpp>
+#include <carmina/models/machine_map.hpp>
 #include <carmina/models/posterior.hpp>
 
 #include <Eigen/LU>

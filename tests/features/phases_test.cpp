@@ -8,6 +8,7 @@
 #include <carmina/features/sample_map.hpp>
 #include <carmina/models/incremental.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/machine_map.hpp>
 
 #include <Eigen/Cholesky>
 

@@ -77,6 +77,24 @@ TYPED_TEST(WeightedEvaluation, IntegerWeightsEqualRepeatedRows) {
   }
 }
 
+// A missing target is left out with the weight of its row; each target has rows of its own.
+TYPED_TEST(WeightedEvaluation, OfMissingTargetsToo) {
+  using T = TypeParam;
+  const auto model = this->machine(Squared(), 2);
+  const Matrix<T> X = random_matrix<T>(40, 3, 3);
+  Matrix<T> Y = random_matrix<T>(40, 2, 4);
+  for (Index i = 0; i < 40; i += 3) Y(i, i % 2) = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<T> weights = this->random_weights(40, 5);
+  const Matrix<T> many_X = this->repeated(X, weights), many_Y = this->repeated(Y, weights);
+  MemoryRows<T> weighted(X, Y, weights.data()), many(many_X, many_Y);
+  const Evaluation a = evaluate_machine(model, weighted), b = evaluate_machine(model, many);
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_TRUE(std::isfinite(a.targets[j].rmse));
+    this->expect_equal(a.targets[j], b.targets[j]);
+  }
+  this->expect_equal(a.average, b.average);
+}
+
 // Of joint quantiles the one target is repeated on the way; its weights are not lost.
 TYPED_TEST(WeightedEvaluation, OfJointQuantilesToo) {
   using T = TypeParam;

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <carmina/data/generators.hpp>
 #include <carmina/features/expansion.hpp>
+#include <carmina/features/map_operations.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/machine_map.hpp>
 
 #include <Eigen/LU>
 

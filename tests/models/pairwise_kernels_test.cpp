@@ -2,6 +2,7 @@
 // solves.
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
+#include <carmina/features/kernel_map.hpp>
 #include <carmina/models/posterior.hpp>
 
 #include <Eigen/LU>

@@ -1,6 +1,7 @@
 // tests/models/sketched_machine_test.cpp -- sketched machines against dense formulas; losses with every kind of map.
 #include <gtest/gtest.h>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/machine_map.hpp>
 
 #include <Eigen/Cholesky>
 #include <Eigen/QR>

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/machine_map.hpp>
 
 #include <Eigen/LU>
 

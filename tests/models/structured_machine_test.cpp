@@ -5,6 +5,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/incremental.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/machine_map.hpp>
 
 #include <Eigen/Cholesky>
 

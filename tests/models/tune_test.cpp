@@ -1,6 +1,7 @@
 // tests/models/tune_test.cpp -- trials against machines fitted fold by fold, the best of them, and the folds.
 #include <gtest/gtest.h>
 #include <carmina/data/splits.hpp>
+#include <carmina/features/map_operations.hpp>
 #include <carmina/features/sketched_map.hpp>
 #include <carmina/models/tune.hpp>
 

@@ -1,6 +1,5 @@
 // kernels/gaussian.hpp -- the Gaussian kernel exp(-|x - z|^2 / (2 l^2)) and its spectral measure.
 #pragma once
-#include <carmina/backends/vector_math.hpp>
 #include <carmina/kernels/radial.hpp>
 #include <cmath>
 
@@ -20,9 +19,7 @@ struct Gaussian {
   }
 
   template <Real T>
-  void of_distances(T* r, Index count) const {
-    backend::exp_scaled(r, T(-0.5), count);
-  }
+  void of_distances(T* r, Index count) const;
 
   // g(t) = exp(-t)
   Slopes slopes(double t) const {

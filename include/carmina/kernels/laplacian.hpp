@@ -1,6 +1,5 @@
 // kernels/laplacian.hpp -- the Laplacian kernel exp(-sum_j |x_j - z_j| / l_j): rough, with heavy-tailed frequencies.
 #pragma once
-#include <carmina/backends/vector_math.hpp>
 #include <carmina/kernels/radial.hpp>
 #include <cmath>
 #include <numbers>
@@ -15,9 +14,7 @@ struct Laplacian {
   explicit Laplacian(LengthScale width = 1.0) : length_scale(std::move(width)) { length_scale.check("Laplacian"); }
 
   template <Real T>
-  void of_distances(T* r, Index count) const {
-    backend::exp_scaled(r, T(-1), count);
-  }
+  void of_distances(T* r, Index count) const;
 
   Slopes slopes(double) const { fail("{}", roughness()); }
   const char* roughness() const { return "the Laplacian kernel has no second derivative at 0"; }

@@ -36,9 +36,7 @@ struct Matern {
   }
 
   static constexpr bool radial = true;
-  void quasi_frequency(const double* u, Index d, double* out) const {
-    normal_vector(u, d, std::sqrt(nu / gamma_quantile(nu, u[d])), out);
-  }
+  void quasi_frequency(const double* u, Index d, double* out) const;
 
   bool operator==(const Matern&) const = default;
 

@@ -9,7 +9,6 @@
 #pragma once
 #include <carmina/kernels/length_scale.hpp>
 #include <carmina/random/philox.hpp>
-#include <carmina/random/quantiles.hpp>
 #include <concepts>
 
 namespace carmina {
@@ -41,8 +40,6 @@ inline void normal_vector(const Random& random, Index i, Index d, double scale, 
 }
 
 // The same from uniform numbers, by the inverse of the distribution function.
-inline void normal_vector(const double* uniforms, Index d, double scale, double* out) {
-  for (Index j = 0; j < d; ++j) out[j] = scale * normal_quantile(uniforms[j]);
-}
+void normal_vector(const double* uniforms, Index d, double scale, double* out);
 
 }  // namespace carmina

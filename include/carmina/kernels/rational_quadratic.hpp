@@ -39,9 +39,7 @@ struct RationalQuadratic {
   }
 
   static constexpr bool radial = true;
-  void quasi_frequency(const double* u, Index d, double* out) const {
-    normal_vector(u, d, std::sqrt(gamma_quantile(shape, u[d]) / shape), out);
-  }
+  void quasi_frequency(const double* u, Index d, double* out) const;
 
   bool operator==(const RationalQuadratic&) const = default;
 };
@@ -72,9 +70,7 @@ struct Cauchy {
   }
 
   static constexpr bool radial = true;
-  void quasi_frequency(const double* u, Index d, double* out) const {
-    normal_vector(u, d, std::sqrt(2 * gamma_quantile(1, u[d])), out);
-  }
+  void quasi_frequency(const double* u, Index d, double* out) const;
 
   bool operator==(const Cauchy&) const = default;
 };

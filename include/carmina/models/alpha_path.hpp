@@ -1,11 +1,13 @@
 // models/alpha_path.hpp -- squared-loss machines for many alphas from one pass over the rows, and the best of them.
 #pragma once
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/solvers/squared_loss.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace carmina {
+
+struct LinearSolution;  // coefficients and intercept of one alpha
 
 // 20 half powers of ten, from 1e-6 to about 3000.
 std::vector<double> path_alphas();
@@ -19,7 +21,9 @@ std::string end_of_alphas(const std::vector<PathPoint>& points, std::size_t best
 template <Real T>
 class MachinePath {
  public:
-  MachinePath(KernelMachine<T> first, std::vector<PathPoint> points, std::vector<LinearSolution> solutions);
+  // For those who fit.
+  MachinePath(KernelMachine<T> first, std::vector<PathPoint> points,
+              std::shared_ptr<const std::vector<LinearSolution>> solutions);
 
   const std::vector<PathPoint>& points() const { return *points_; }  // in the order of the alphas given
   KernelMachine<T> machine(std::size_t i) const;                     // what a fit with points()[i].alpha gives
@@ -27,7 +31,7 @@ class MachinePath {
  private:
   KernelMachine<T> first_;
   std::shared_ptr<const std::vector<PathPoint>> points_;
-  std::vector<LinearSolution> solutions_;
+  std::shared_ptr<const std::vector<LinearSolution>> solutions_;
 };
 
 // Everything but alpha is as `options` say: solver 'auto' or 'direct', since all of it comes from one matrix in memory.

@@ -1,9 +1,6 @@
 // models/kernel_machine.hpp -- a fitted kernel machine f(x) + b = B Thetaᵀ phi(x) + b, one or many outputs.
 #pragma once
 #include <carmina/data/rows.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/moments.hpp>
-#include <carmina/features/operator_map.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/model_file.hpp>
 #include <carmina/solvers/report.hpp>
@@ -14,6 +11,10 @@
 #include <vector>
 
 namespace carmina {
+
+struct Moments;  // sums over the rows of a fit
+template <Real T>
+struct MachineMap;  // what predictions are made of: random features, or the rows that are kept
 
 // One alpha of a path: how well it does on the training rows, and what that says of others (models/alpha_path.hpp).
 struct PathPoint {
@@ -56,10 +57,11 @@ enum class KernelPlace { inside, apart };
 template <Real T>
 class KernelMachine {
  public:
-  using Map = std::variant<FourierMap<T>, KernelMap<T>, OperatorMap<T>>;
+  using Map = MachineMap<T>;
 
-  KernelMachine(Kernel kernel, Map map, Matrix<T> coefficients, Matrix<T> output_root, Vector<T> intercept,
-                FitRecord record);
+  // For those who fit: the others have fit() and files.
+  KernelMachine(Kernel kernel, std::shared_ptr<const Map> map, Matrix<T> coefficients, Matrix<T> output_root,
+                Vector<T> intercept, FitRecord record);
 
   // Minimises J of FitOptions over f in the kernel's space (or its approximation) and b. Rows are read two times or
   // more: once for means, widths and checks, then for the solve.
@@ -81,7 +83,8 @@ class KernelMachine {
   std::vector<Matrix<T>> predict_parts(ConstView<T> X, const Execution& execution = {}) const;
 
   const Kernel& kernel() const { return kernel_; }
-  const Map& map() const { return map_; }
+  const Map& map() const { return *map_; }
+  std::shared_ptr<const Map> shared_map() const { return map_; }   // immutable, shared by copies
   const Matrix<T>& coefficients() const { return coefficients_; }  // Theta (n_features, rank)
   const Matrix<T>& output_root() const { return output_root_; }    // B (p, rank); empty: the identity
   const Vector<T>& intercept() const { return intercept_; }
@@ -94,7 +97,7 @@ class KernelMachine {
 
  private:
   Kernel kernel_;
-  Map map_;
+  std::shared_ptr<const Map> map_;
   Matrix<T> coefficients_, output_root_;
   Vector<T> intercept_;
   FitRecord record_;

@@ -62,8 +62,9 @@ struct SpectralMixtureOptions {
 class SpectralMixtureMachine {
  public:
   // NaN is a missing target, for Fourier features only; a weight means repetition. Rows are read two times (checks, the
-  // rows to learn from), and once more for the posterior where parameters are not learnt from all of them. Of float
-  // rows features are made in float, sums, factors and parameters in double.
+  // rows to learn from), and again for the posterior where parameters are not learnt from all of them: once, or once
+  // for each group of outputs that have their targets in the same rows. Of float rows features are made in float while
+  // parameters are learnt; the posterior's features, sums, factors and parameters are in double.
   template <Real T>
   static SpectralMixtureMachine fit(RowSource<T>& rows, const SpectralMixtureOptions& options);
   // X (n, d), Y (n, p), weights (n) or null.
