@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include "solvers/evidence/fourier_evidence.hpp"
 
 #include "commands.hpp"
 #include "console.hpp"

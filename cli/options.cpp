@@ -1,10 +1,10 @@
 // cli/options.cpp -- shared options: parsing by looks, ranges by Error.
 #include "options.hpp"
 
-#include <carmina/core/atomic_file.hpp>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
+#include "core/atomic_file.hpp"
 
 namespace carmina::cli {
 

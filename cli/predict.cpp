@@ -1,10 +1,10 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
 #include <carmina/core/error.hpp>
-#include <carmina/data/data_rows.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/predictor.hpp>
 #include <memory>
+#include "data/data_rows.hpp"
 
 #include "columns.hpp"
 #include "commands.hpp"

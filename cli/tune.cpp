@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
-#include <carmina/models/tune_mixture.hpp>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // micro/features.cpp -- Fourier features of rows: projections, then a cosine and a sine each, written to
 // memory.
-#include <carmina/features/map_operations.hpp>
+#include "features/map_operations.hpp"
 
 #include <cmath>
 #include <memory>

@@ -1,6 +1,6 @@
 // micro/gram.cpp -- the streamed Gram matrix: features, products and sums of blocks of rows, against a plain
 // product.
-#include <carmina/features/feature_rows.hpp>
+#include "features/feature_rows.hpp"
 
 #include "measure.hpp"
 

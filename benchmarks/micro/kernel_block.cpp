@@ -1,6 +1,6 @@
 // micro/kernel_block.cpp -- exact values k(x_i, z_j) of a Gaussian kernel: distances by a product, then an
 // exponential.
-#include <carmina/features/map_operations.hpp>
+#include "features/map_operations.hpp"
 
 #include "measure.hpp"
 

@@ -2,12 +2,13 @@
 #include "limits.hpp"
 
 #include <algorithm>
-#include <carmina/backends/blas.hpp>
-#include <carmina/backends/vector_math.hpp>
 #include <carmina/core/execution.hpp>
 #include <chrono>
 #include <thread>
 #include <vector>
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+#include "backends/vector_math.hpp"
 
 #include "measure.hpp"
 

@@ -1,10 +1,10 @@
 // micro/main.cpp -- the program: one table on the screen, Google Benchmark's JSON with --benchmark_out=FILE.
 //   carmina_micro [--quick] [--threads=N] [--benchmark_filter=REGEX ...]
-#include <carmina/backends/vector_math.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
+#include "backends/vector_math.hpp"
 
 #include "measure.hpp"
 

@@ -1,5 +1,5 @@
 // micro/predict.cpp -- phi(X) theta for one or many outputs, features never stored.
-#include <carmina/features/map_operations.hpp>
+#include "features/map_operations.hpp"
 
 #include "measure.hpp"
 

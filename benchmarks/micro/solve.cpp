@@ -1,5 +1,5 @@
 // micro/solve.cpp -- (H + alpha I) x = r for four outputs by Cholesky, in double as every fit does it.
-#include <carmina/solvers/shifted_systems.hpp>
+#include "solvers/linear/shifted_systems.hpp"
 
 #include "measure.hpp"
 

@@ -7,10 +7,10 @@
 // 0.1, 0.03, 0.01 the one that is fastest counts. Every time is the least of three, taken in turn; a learning rate that
 // did not get there is not tried again.
 #include <carmina/data/generators.hpp>
-#include <carmina/features/fourier_map.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/models/median_heuristic.hpp>
-#include <carmina/solvers/any_loss.hpp>
+#include <carmina/models/fit_options.hpp>
+#include "features/fourier_map.hpp"
+#include "features/map_operations.hpp"
+#include "solvers/losses/convex_loss.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -43,10 +43,10 @@ struct Attempt {
 void compare(const Matrix<double>& phi, const Matrix<double>& Y, const Loss& loss, double alpha) {
   const auto features = stored_rows(phi, Execution{});
   const CoefficientSpace space({}, phi.cols(), Y.cols());
-  const AnyLossProblem problem{loss, Y, {}, alpha, true};
+  const ConvexLossProblem problem{loss, Y, {}, alpha, true};
   const auto newton = [&](double tol) {
     SolveReport report;
-    (void)solve_any_loss(*features, space, problem, Direction::newton, {1000, tol}, Execution{}, report);
+    (void)solve_convex_loss(*features, space, problem, Direction::newton, {1000, tol}, Execution{}, report);
     return report;
   };
   const double least = newton(1e-10).objective;
@@ -60,7 +60,7 @@ void compare(const Matrix<double>& phi, const Matrix<double>& Y, const Loss& los
       SolveReport report;
       const AdamOptions adam{.validation_fraction = 0, .learning_rate = attempt.rate, .enough = (1 + enough) * least};
       const double time = seconds(
-          [&] { (void)solve_any_loss_adam(*features, space, problem, adam, {500, 1e-14}, Execution{}, report); });
+          [&] { (void)solve_convex_loss_adam(*features, space, problem, adam, {500, 1e-14}, Execution{}, report); });
       attempt.time = std::min(attempt.time, time);
       attempt.epochs = report.iterations;
       attempt.away = (report.objective - least) / least;

@@ -1,7 +1,7 @@
 // features.cpp -- Fourier features of rows, and the width that a fit would choose.
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/sample_map.hpp>
-#include <carmina/models/median_heuristic.hpp>
+#include <carmina/models/fit_options.hpp>
+#include "features/map_operations.hpp"
+#include "features/sample_map.hpp"
 
 #include <nanobind/stl/string.h>
 

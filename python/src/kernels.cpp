@@ -1,6 +1,6 @@
 // kernels.cpp -- what all kernels do in Python: exact values, sums and multiples, and the manners of a value.
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/operator_map.hpp>
+#include "features/kernel_map.hpp"
+#include "features/operator_map.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

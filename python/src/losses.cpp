@@ -1,6 +1,6 @@
 // losses.cpp -- the losses as Python values, with what researchers ask of them. A new one is its class here.
 #include <carmina/core/error.hpp>
-#include <carmina/losses/row_functions.hpp>
+#include "losses/row_functions.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>

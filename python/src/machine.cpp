@@ -1,10 +1,10 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
 #include <carmina/models/alpha_path.hpp>
-#include <carmina/models/incremental.hpp>
-#include <carmina/models/machine_map.hpp>
+#include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/posterior.hpp>
 #include <cmath>
 #include <cstring>
+#include "models/machine/machine_map.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -37,8 +37,8 @@ struct Machine {
   }
 };
 
-ModelFile to_file(const Machine& self, KernelPlace place = KernelPlace::inside) {
-  ModelFile file = self.visit([place](const auto& m) { return m.to_file(place); });
+ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file) {
+  ModelFile file = self.visit([storage](const auto& m) { return m.to_file(storage); });
   if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
   return file;
 }
@@ -52,7 +52,8 @@ Machine from_file(const ModelFile& file, const std::string& source, const std::o
 nb::tuple to_state(const Machine& self) {
   const Kernel& kernel = self.visit([](const auto& m) -> const Kernel& { return m.kernel(); });
   const bool apart = kernel.has_user_spectrum();
-  const std::vector<std::byte> bytes = encode_model(to_file(self, apart ? KernelPlace::apart : KernelPlace::inside));
+  const std::vector<std::byte> bytes =
+      encode_model(to_file(self, apart ? KernelStorage::apart : KernelStorage::in_file));
   return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                         apart ? to_python(kernel) : nb::none());
 }

@@ -1,5 +1,5 @@
 // mixture_kernels.cpp -- spectral mixtures as Python values.
-#include <carmina/models/empirical_spectrum.hpp>
+#include "models/mixture/empirical_spectrum.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -2,10 +2,11 @@
 #include "mixture_machine.hpp"
 
 #include <algorithm>
-#include <carmina/models/empirical_spectrum.hpp>
-#include <carmina/models/tune_mixture.hpp>
+#include <carmina/models/tune.hpp>
 #include <cmath>
 #include <cstring>
+#include "models/mixture/empirical_spectrum.hpp"
+#include "solvers/evidence/fourier_evidence.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -25,16 +26,16 @@ ModelFile to_file(const MixtureMachine& self) {
   return file;
 }
 
-// body(rows, options) with X, Y and the weights in the precision of X; told(start, step, value) after each step, None:
-// not at all.
+// body(rows, options) with X, Y and the weights in the precision of X; on_step(start, step, value) after each step,
+// None: not at all.
 template <class Body>
 auto with_rows(nb::handle X, nb::handle Y, nb::handle weights, Options options, int threads, std::size_t memory_budget,
-               nb::handle told, const Body& body) {
+               nb::handle on_step, const Body& body) {
   options.execution = make_execution(threads, memory_budget, nb::none());
-  if (!told.is_none()) {
-    options.told = [told](Index start, Index step, double value) {
+  if (!on_step.is_none()) {
+    options.on_step = [on_step](Index start, Index step, double value) {
       nb::gil_scoped_acquire locked;
-      told(start, step, value);
+      on_step(start, step, value);
     };
   }
   return in_precision_of(X, [&](auto precision) {
@@ -53,16 +54,16 @@ auto with_rows(nb::handle X, nb::handle Y, nb::handle weights, Options options, 
 }
 
 MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, int threads,
-                   std::size_t memory_budget, nb::handle told) {
-  return with_rows(X, Y, weights, options, threads, memory_budget, told, [](auto& rows, const Options& o) {
+                   std::size_t memory_budget, nb::handle on_step) {
+  return with_rows(X, Y, weights, options, threads, memory_budget, on_step, [](auto& rows, const Options& o) {
     return MixtureMachine{SpectralMixtureMachine::fit(rows, o), {}};
   });
 }
 
 // (machine, trials, message)
 nb::tuple tune(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, const std::vector<Index>& counts,
-               int threads, std::size_t memory_budget, nb::handle told) {
-  MixtureTuneResult result = with_rows(X, Y, weights, options, threads, memory_budget, told,
+               int threads, std::size_t memory_budget, nb::handle on_step) {
+  MixtureTuneResult result = with_rows(X, Y, weights, options, threads, memory_budget, on_step,
                                        [&](auto& rows, const Options& o) { return tune_mixture(rows, o, counts); });
   nb::list trials;
   for (const MixtureTrial& trial : result.trials) {

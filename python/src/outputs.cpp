@@ -1,5 +1,5 @@
 // outputs.cpp -- output matrices A for decomposable kernels.
-#include <carmina/kernels/outputs.hpp>
+#include <carmina/kernels/coupling.hpp>
 
 #include <nanobind/stl/vector.h>
 

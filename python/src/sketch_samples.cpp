@@ -1,6 +1,6 @@
 // sketch_samples.cpp -- samples of sketches in Python, and the features that they make of a kernel.
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/sketched_map.hpp>
+#include "features/map_operations.hpp"
+#include "features/sketched_map.hpp"
 
 #include <nanobind/stl/pair.h>
 

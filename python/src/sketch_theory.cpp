@@ -1,6 +1,6 @@
 // sketch_theory.cpp -- critical radii, K-satisfiability and bounds of sketched machines;
 // python/carmina/_sketch_theory.py documents them.
-#include <carmina/theory/sketch_bounds.hpp>
+#include <carmina/theory/sketching.hpp>
 
 #include <nanobind/stl/string.h>
 

@@ -1,6 +1,6 @@
 // solve_report.hpp -- what a solver did, as a dictionary with the names of SolveReport.
 #pragma once
-#include <carmina/solvers/report.hpp>
+#include <carmina/models/report.hpp>
 #include <cmath>
 
 #include <nanobind/stl/string.h>

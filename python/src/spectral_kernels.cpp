@@ -1,5 +1,5 @@
 // spectral_kernels.cpp -- kernels made of Python functions: a sampler and a factor, or a signature.
-#include <carmina/kernels/signature.hpp>
+#include <carmina/kernels/spectrum.hpp>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -1,9 +1,6 @@
 // theory.cpp -- variances and bounds of Fourier maps, and measured errors; python/carmina/theory.py documents them.
 #include <carmina/theory/approximation.hpp>
-#include <carmina/theory/bounds.hpp>
-#include <carmina/theory/cost.hpp>
-#include <carmina/theory/mixture_bounds.hpp>
-#include <carmina/theory/variance.hpp>
+#include <carmina/theory/fourier.hpp>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

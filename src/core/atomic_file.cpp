@@ -1,9 +1,11 @@
 // core/atomic_file.cpp -- written beside, synced, renamed; the POSIX calls behind AtomicFile.
+#include "core/atomic_file.hpp"
+
+#include <carmina/core/error.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <carmina/core/atomic_file.hpp>
-#include <carmina/core/error.hpp>
 
 #include <algorithm>
 #include <atomic>

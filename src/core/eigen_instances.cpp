@@ -1,5 +1,5 @@
 // core/eigen_instances.cpp -- see eigen_instances.hpp.
-#include "eigen_instances.hpp"
+#include "core/eigen_instances.hpp"
 
 namespace Eigen {
 namespace internal {

@@ -1,12 +1,12 @@
 // data/arff.cpp -- Weka's format: @attribute lines that name and type the columns, then rows, dense or
 // sparse.
+#include "data/readers.hpp"
+#include "data/text_table.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <map>
-
-#include "readers.hpp"
-#include "text_table.hpp"
 
 namespace carmina::data {
 

@@ -1,5 +1,5 @@
 // data/byte_input.cpp -- plain and gzip files through zlib, with the system's reason when one cannot be read.
-#include "byte_input.hpp"
+#include "data/byte_input.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,13 +1,13 @@
 // data/cells.cpp -- numbers, missing markers, and what is neither.
-#include "cells.hpp"
+#include "data/cells.hpp"
+#include "data/byte_input.hpp"
+
+#include <carmina/core/error.hpp>
 
 #include <algorithm>
-#include <carmina/core/error.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>
-
-#include "byte_input.hpp"
 
 namespace carmina::data {
 

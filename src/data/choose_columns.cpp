@@ -1,10 +1,11 @@
 // data/choose_columns.cpp -- the user's word for the targets (names or a count) as column numbers.
-#include <algorithm>
+#include "data/cells.hpp"
+
 #include <carmina/data/rows.hpp>
+
+#include <algorithm>
 #include <charconv>
 #include <numeric>
-
-#include "cells.hpp"
 
 namespace carmina {
 

@@ -1,9 +1,9 @@
 // data/csv.cpp -- comma, semicolon or tab separated text, with or without a header.
+#include "data/readers.hpp"
+#include "data/text_table.hpp"
+
 #include <algorithm>
 #include <cstring>
-
-#include "readers.hpp"
-#include "text_table.hpp"
 
 namespace carmina::data {
 

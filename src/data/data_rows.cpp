@@ -1,5 +1,5 @@
 // data/data_rows.cpp -- passes over the rows.
-#include <carmina/data/data_rows.hpp>
+#include "data/data_rows.hpp"
 
 #include <algorithm>
 

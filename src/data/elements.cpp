@@ -1,12 +1,11 @@
 // data/elements.cpp -- conversion of every element type to double, and the streamed reader.
-#include "elements.hpp"
+#include "data/elements.hpp"
+#include "data/text_table.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
-
-#include "text_table.hpp"
 
 namespace carmina::data {
 

@@ -1,9 +1,10 @@
 // data/elements.hpp -- the numbers of binary files: their types, and rows of them read from a stream.
 #pragma once
-#include <carmina/data/table.hpp>
-#include <cstdint>
+#include "data/byte_input.hpp"
 
-#include "byte_input.hpp"
+#include <carmina/data/table.hpp>
+
+#include <cstdint>
 
 namespace carmina::data {
 

@@ -1,6 +1,6 @@
 // data/idx.cpp -- the format of the MNIST files: a type, the dimensions, then big-endian elements, row-major.
-#include "elements.hpp"
-#include "readers.hpp"
+#include "data/elements.hpp"
+#include "data/readers.hpp"
 
 namespace carmina::data {
 

@@ -1,9 +1,9 @@
 // data/libsvm.cpp -- "label index:value index:value ...", a row a line; what is not written is zero.
+#include "data/readers.hpp"
+#include "data/text_table.hpp"
+
 #include <algorithm>
 #include <charconv>
-
-#include "readers.hpp"
-#include "text_table.hpp"
 
 namespace carmina::data {
 

@@ -1,5 +1,5 @@
 // data/line_reader.cpp -- cuts a growing buffer at its newlines.
-#include "line_reader.hpp"
+#include "data/line_reader.hpp"
 
 #include <cstring>
 

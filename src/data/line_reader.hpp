@@ -1,11 +1,12 @@
 // data/line_reader.hpp -- the lines of a text file, counted, of any length, with either line ending.
 #pragma once
+#include "data/byte_input.hpp"
+
 #include <carmina/core/matrix.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "byte_input.hpp"
 
 namespace carmina::data {
 

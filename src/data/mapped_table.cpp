@@ -1,5 +1,6 @@
 // data/mapped_table.cpp -- reads either order in blocks of rows, with a resident set of about one block.
-#include "mapped_table.hpp"
+#include "data/mapped_table.hpp"
+#include "data/text_table.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,8 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-
-#include "text_table.hpp"
 
 namespace carmina::data {
 

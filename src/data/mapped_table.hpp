@@ -1,7 +1,7 @@
 // data/mapped_table.hpp -- a binary table in a memory-mapped file; the pages behind the reading position are
 // given back.
 #pragma once
-#include "elements.hpp"
+#include "data/elements.hpp"
 
 namespace carmina::data {
 

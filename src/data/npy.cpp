@@ -1,10 +1,10 @@
 // data/npy.cpp -- NumPy's files, versions 1 to 3: the header, and the choice between mapping and streaming.
+#include "data/cells.hpp"
+#include "data/mapped_table.hpp"
+#include "data/readers.hpp"
+
 #include <charconv>
 #include <optional>
-
-#include "cells.hpp"
-#include "mapped_table.hpp"
-#include "readers.hpp"
 
 namespace carmina::data {
 

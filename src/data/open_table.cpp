@@ -1,9 +1,9 @@
 // data/open_table.cpp -- which reader a file gets, by the ending of its name; whole files in memory.
+#include "data/byte_input.hpp"
+#include "data/readers.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/data/table.hpp>
-
-#include "byte_input.hpp"
-#include "readers.hpp"
 
 namespace carmina {
 

@@ -1,14 +1,15 @@
 // data/rows.cpp -- the rows of a file as blocks of inputs and targets, every cell checked.
+#include "data/cells.hpp"
+
+#include <carmina/data/rows.hpp>
+
 #include <algorithm>
 #include <bit>
-#include <carmina/data/rows.hpp>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <numeric>
-
-#include "cells.hpp"
 
 namespace carmina {
 

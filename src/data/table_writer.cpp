@@ -1,16 +1,17 @@
 // data/table_writer.cpp -- tables as CSV or NPY, packed or not, through a file that appears whole or not at
 // all.
-#include <fmt/format.h>
-#include <zlib.h>
-#include <carmina/core/atomic_file.hpp>
+#include "core/atomic_file.hpp"
+#include "data/byte_input.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/data/table.hpp>
+
+#include <fmt/format.h>
+#include <zlib.h>
 
 #include <bit>
 #include <optional>
 #include <utility>
-
-#include "byte_input.hpp"
 
 namespace carmina {
 

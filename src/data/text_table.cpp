@@ -1,5 +1,5 @@
 // data/text_table.cpp -- the loop over rows of every text format.
-#include "text_table.hpp"
+#include "data/text_table.hpp"
 
 #include <algorithm>
 #include <unordered_set>

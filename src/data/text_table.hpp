@@ -1,10 +1,10 @@
 // data/text_table.hpp -- what the readers of text formats share: rows parsed one by one, each remembering its
 // line.
 #pragma once
-#include <carmina/data/table.hpp>
+#include "data/cells.hpp"
+#include "data/line_reader.hpp"
 
-#include "cells.hpp"
-#include "line_reader.hpp"
+#include <carmina/data/table.hpp>
 
 namespace carmina::data {
 

@@ -1,7 +1,9 @@
 // features/allocation.cpp -- spectral points per component: equal, by temperature, by least variance.
-#include <algorithm>
+#include "features/allocation.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/allocation.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>

@@ -1,7 +1,9 @@
 // features/expansion.cpp -- the factors B_j of a sum of kernels among the features of its terms.
-#include <carmina/backends/blas.hpp>
+#include "features/expansion.hpp"
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+
 #include <carmina/core/execution.hpp>
-#include <carmina/features/expansion.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // features/feature_rows.cpp -- blocks of features and rows of a kernel behind the same door.
+#include "features/feature_rows.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/feature_rows.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,10 @@
 // features/fourier_map.cpp -- sampling of frequencies; projection, then sine and cosine, over a tile.
-#include <carmina/backends/blas.hpp>
-#include <carmina/backends/vector_math.hpp>
+#include "features/fourier_map.hpp"
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+#include "backends/vector_math.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/fourier_map.hpp>
 
 #include <cmath>
 #include <concepts>

@@ -1,9 +1,10 @@
 // features/frequencies.cpp -- draws from spectral measures: independent, orthogonal, quasi-random; structured ones
 // stand in hadamard_frequencies.cpp.
+#include "features/expansion.hpp"
+#include "features/fourier_map.hpp"
+#include "random/quantiles.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/fourier_map.hpp>
-#include <carmina/random/quantiles.hpp>
 
 #include <Eigen/QR>
 

@@ -1,7 +1,8 @@
 // features/hadamard_frequencies.cpp -- signs and lengths of structured frequencies, and the matrix that they stand for.
-#include <carmina/backends/hadamard.hpp>
+#include "features/hadamard_frequencies.hpp"
+#include "backends/hadamard.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/hadamard_frequencies.hpp>
 
 #include <algorithm>
 #include <bit>

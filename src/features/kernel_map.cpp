@@ -1,8 +1,10 @@
 // features/kernel_map.cpp -- distances, then the kernel's profile, over a tile; or values of pairs of rows.
-#include <carmina/backends/blas.hpp>
+#include "features/kernel_map.hpp"
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+#include "features/map_operations.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/map_operations.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -1,9 +1,9 @@
 // features/map_operations.cpp -- features of rows and products with them, tile by tile, once for every map.
-#include "tile_products.hpp"
+#include "features/map_operations.hpp"
+#include "features/scalar_maps.hpp"
+#include "features/tile_products.hpp"
 
 #include <carmina/core/error.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/scalar_maps.hpp>
 
 #include <algorithm>
 #include <vector>

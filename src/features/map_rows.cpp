@@ -1,9 +1,9 @@
 // features/map_rows.cpp -- passes over the rows: every sum of features that a solver asks for.
-#include "map_rows_gram.hpp"
-#include "map_rows_residuals.hpp"
+#include "features/map_rows_gram.hpp"
+#include "features/map_rows_residuals.hpp"
+#include "features/sketched_map.hpp"
 
 #include <carmina/core/error.hpp>
-#include <carmina/features/sketched_map.hpp>
 
 #include <algorithm>
 

@@ -1,10 +1,9 @@
 // features/map_rows.hpp -- the door for a map and the rows it is applied to: features streamed, or stored.
 #pragma once
-#include "moments_builder.hpp"
-#include "segmented_sum.hpp"
-#include "tile_products.hpp"
-
-#include <carmina/features/feature_rows.hpp>
+#include "features/feature_rows.hpp"
+#include "features/moments_builder.hpp"
+#include "features/segmented_sum.hpp"
+#include "features/tile_products.hpp"
 
 #include <cmath>
 #include <limits>

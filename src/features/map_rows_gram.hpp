@@ -1,8 +1,7 @@
 // features/map_rows_gram.hpp -- Gram matrices of rows with weights of their own, and of a sample of the rows.
 #pragma once
-#include "map_rows.hpp"
-
-#include <carmina/backends/tiled.hpp>
+#include "backends/tiled.hpp"
+#include "features/map_rows.hpp"
 
 namespace carmina {
 

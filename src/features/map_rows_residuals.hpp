@@ -1,6 +1,7 @@
 // features/map_rows_residuals.hpp -- second passes: rows left out one by one, and the gradient of an evidence.
 #pragma once
-#include "map_rows.hpp"
+#include "backends/tiled.hpp"
+#include "features/map_rows.hpp"
 
 namespace carmina {
 

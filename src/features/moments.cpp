@@ -1,7 +1,7 @@
 // features/moments.cpp -- sums over rows of products of features.
-#include "moments_builder.hpp"
-
-#include <carmina/backends/blas.hpp>
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+#include "features/moments_builder.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // features/moments_builder.hpp -- the streamed Gram matrix: rows of features in a buffer, then products of column
 // tiles.
 #pragma once
-#include <carmina/data/data_rows.hpp>
-#include <carmina/features/moments.hpp>
+#include "data/data_rows.hpp"
+#include "features/moments.hpp"
 
 #include <functional>
 #include <vector>

@@ -1,8 +1,9 @@
 // features/operator_map.cpp -- a row against a run of anchors: distances and slopes first, then what each term makes of
 // them.
+#include "features/operator_map.hpp"
+#include "features/kernel_map.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/operator_map.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // features/output_factors.cpp -- products with the factors of a coupling, which are stored only where they are numbers.
-#include <carmina/features/output_factors.hpp>
+#include "features/output_factors.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // features/segmented_sum.hpp -- sums over rows in the order of RowGrid.
 #pragma once
-#include <carmina/data/data_rows.hpp>
+#include "data/data_rows.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,7 +1,8 @@
 // features/sketched_map.cpp -- kernel values at tiles of anchors, mixed as they come, then whitened.
-#include <carmina/backends/tiled.hpp>
+#include "features/sketched_map.hpp"
+#include "backends/tiled.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/features/sketched_map.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // features/structured_tile.cpp -- a Fourier map whose frequencies are products of Hadamard and sign matrices: phases by
 // fast transforms, a block of frequencies at a time.
-#include <carmina/backends/hadamard.hpp>
-#include <carmina/backends/vector_math.hpp>
-#include <carmina/features/fourier_map.hpp>
+#include "backends/hadamard.hpp"
+#include "backends/vector_math.hpp"
+#include "features/fourier_map.hpp"
 
 #include <algorithm>
 #include <cmath>

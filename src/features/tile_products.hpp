@@ -1,7 +1,8 @@
 // features/tile_products.hpp -- sizes of tiles, scratch of workers, and products with a tile of features.
 #pragma once
-#include <carmina/backends/blas.hpp>
-#include <carmina/backends/vector_math.hpp>
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+#include "backends/vector_math.hpp"
 
 #include <vector>
 

@@ -1,6 +1,7 @@
 // kernels/decomposable.cpp -- roots of output matrices by their eigenvalues.
-#include <carmina/backends/tiled.hpp>
-#include <carmina/kernels/decomposable.hpp>
+#include "backends/tiled.hpp"
+
+#include <carmina/kernels/coupling.hpp>
 
 #include <algorithm>
 

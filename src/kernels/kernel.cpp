@@ -22,9 +22,9 @@ Kernel::Kernel(std::vector<Term> terms) : terms_(std::move(terms)) {
                 !std::holds_alternative<LearntFactors>(term.coupling),
             "kernel: the coupling '{}' of outputs is known to a fit alone", coupling_name(term.coupling));
     if (is_differential(term.coupling)) {
-      require(roughness(term.scalar) == nullptr,
+      require(why_not_differentiable(term.scalar) == nullptr,
               "curl-free and divergence-free kernels need two derivatives in x - z: {}",
-              roughness(term.scalar) ? roughness(term.scalar) : "");
+              why_not_differentiable(term.scalar) ? why_not_differentiable(term.scalar) : "");
     }
     require(!has_bounded_features(term.coupling) || std::holds_alternative<Gaussian>(term.scalar),
             "bounded features are known for curl-free and divergence-free kernels over 'gaussian' only, whose "

@@ -1,5 +1,5 @@
 // kernels/matern.cpp -- Matérn values: closed forms for nu = 1/2, 3/2, 5/2, Bessel functions otherwise.
-#include <carmina/kernels/matern.hpp>
+#include <carmina/kernels/stationary.hpp>
 
 namespace carmina {
 namespace {
@@ -22,7 +22,7 @@ double Matern::value(double a) const {
 }
 
 Slopes Matern::slopes(double t) const {
-  require(roughness() == nullptr, "{}", roughness());
+  require(why_not_differentiable() == nullptr, "{}", why_not_differentiable());
   const double a = std::sqrt(4 * nu * t);
   if (nu == 1.5) {
     const double e = 3 * std::exp(-a);

@@ -1,7 +1,8 @@
 // kernels/outputs.cpp -- the output matrices, checked.
-#include <carmina/backends/tiled.hpp>
+#include "backends/tiled.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/kernels/outputs.hpp>
+#include <carmina/kernels/coupling.hpp>
 
 #include <cmath>
 

@@ -1,5 +1,7 @@
 // kernels/pairwise.cpp -- values of kernels that are not functions of a difference.
-#include <carmina/backends/blas.hpp>
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+
 #include <carmina/kernels/pairwise.hpp>
 
 #include <algorithm>

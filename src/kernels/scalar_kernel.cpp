@@ -144,9 +144,9 @@ void check_dimension(const ScalarKernel& kernel, Index d) {
   }
 }
 
-const char* roughness(const ScalarKernel& kernel) {
+const char* why_not_differentiable(const ScalarKernel& kernel) {
   if (std::holds_alternative<SpectralMixture>(kernel)) return nullptr;
-  return is_stationary(kernel) ? visit_stationary([](const auto& k) { return k.roughness(); }, kernel)
+  return is_stationary(kernel) ? visit_stationary([](const auto& k) { return k.why_not_differentiable(); }, kernel)
                                : "the kernel is not a function of x - z";
 }
 

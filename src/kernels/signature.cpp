@@ -1,7 +1,7 @@
 // kernels/signature.cpp -- K_0 on a grid: how far it reaches, how fine it is, and whether K_0 is a kernel.
 #include <carmina/core/error.hpp>
-#include <carmina/kernels/length_scale.hpp>
-#include <carmina/kernels/signature.hpp>
+#include <carmina/kernels/spectrum.hpp>
+#include <carmina/kernels/stationary.hpp>
 
 #include <Eigen/Eigenvalues>
 

@@ -1,6 +1,6 @@
 // kernels/signature_density.cpp -- the spectral density of a signature on and off the grid, draws from it, and factors.
 #include <carmina/core/error.hpp>
-#include <carmina/kernels/signature.hpp>
+#include <carmina/kernels/spectrum.hpp>
 
 #include <Eigen/Eigenvalues>
 

@@ -1,10 +1,8 @@
 // kernels/stationary.cpp -- what the stationary kernels take from vector instructions and from quantile functions.
-#include <carmina/backends/vector_math.hpp>
-#include <carmina/kernels/gaussian.hpp>
-#include <carmina/kernels/laplacian.hpp>
-#include <carmina/kernels/matern.hpp>
-#include <carmina/kernels/rational_quadratic.hpp>
-#include <carmina/random/quantiles.hpp>
+#include "backends/vector_math.hpp"
+#include "random/quantiles.hpp"
+
+#include <carmina/kernels/stationary.hpp>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 // random/quantiles.cpp -- quantiles and Sobol's sequence from Boost.
+#include "random/quantiles.hpp"
+
 #include <carmina/core/error.hpp>
-#include <carmina/random/quantiles.hpp>
 
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>

@@ -1,13 +1,12 @@
 // sketches/adaptive.cpp -- leverage scores from a few rows, and randomly pivoted Cholesky; all in double.
-#include <carmina/backends/tiled.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/sketches/adaptive.hpp>
-#include <carmina/sketches/sub_sample.hpp>
+#include "backends/tiled.hpp"
+#include "features/map_operations.hpp"
+#include "sketches/checks.hpp"
+
+#include <carmina/sketches/distribution.hpp>
 
 #include <algorithm>
 #include <cmath>
-
-#include "checks.hpp"
 
 namespace carmina::sketches {
 namespace {

@@ -1,13 +1,12 @@
 // sketches/dense.cpp -- sketches that fill all of S, rows of it in parallel.
+#include "sketches/checks.hpp"
+
 #include <carmina/random/philox.hpp>
-#include <carmina/sketches/dense.hpp>
-#include <carmina/sketches/sub_sample.hpp>
+#include <carmina/sketches/distribution.hpp>
 
 #include <bit>
 #include <cmath>
 #include <numeric>
-
-#include "checks.hpp"
 
 namespace carmina::sketches {
 namespace {

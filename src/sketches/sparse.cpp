@@ -1,12 +1,12 @@
 // sketches/sparse.cpp -- non-zero entries one by one, in O(non-zeros) steps and memory.
+#include "sketches/checks.hpp"
+
 #include <carmina/random/philox.hpp>
-#include <carmina/sketches/sparse.hpp>
+#include <carmina/sketches/distribution.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include "checks.hpp"
 
 namespace carmina::sketches {
 namespace {

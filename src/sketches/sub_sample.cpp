@@ -1,12 +1,12 @@
 // sketches/sub_sample.cpp -- choosing rows: a set of different ones, or draws by weight.
-#include <carmina/sketches/sub_sample.hpp>
+#include "sketches/checks.hpp"
+
+#include <carmina/sketches/distribution.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
 #include <utility>
-
-#include "checks.hpp"
 
 namespace carmina::sketches {
 

@@ -1,13 +1,13 @@
 // theory/approximation_report.cpp -- random pairs of rows, their errors, and what they say about all pairs.
-#include <carmina/features/operator_map.hpp>
+#include "features/operator_map.hpp"
+#include "random/quantiles.hpp"
+#include "theory/terms.hpp"
+
 #include <carmina/random/philox.hpp>
-#include <carmina/random/quantiles.hpp>
 #include <carmina/theory/approximation.hpp>
 
 #include <algorithm>
 #include <cmath>
-
-#include "terms.hpp"
 
 namespace carmina::theory {
 namespace {

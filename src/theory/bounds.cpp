@@ -1,14 +1,14 @@
 // theory/bounds.cpp -- Bernstein's and Hoeffding's inequalities at one point, and the net that makes them uniform.
-#include <carmina/features/fourier_map.hpp>
-#include <carmina/theory/bounds.hpp>
+#include "features/fourier_map.hpp"
+#include "theory/net.hpp"
+#include "theory/terms.hpp"
+
+#include <carmina/theory/fourier.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
-
-#include "net.hpp"
-#include "terms.hpp"
 
 namespace carmina::theory {
 namespace {
@@ -27,7 +27,7 @@ double term_slope(const Term& term, Index dim_in) {
     if (has_bounded_features(term.coupling)) return term.weight * d * S[0] * std::sqrt((d + 2) * S[0]);
     return term.weight * std::sqrt(std::pow(S.sum(), 3) + 6 * S.sum() * S.square().sum() + 8 * S.cube().sum());
   }
-  if (roughness(term.scalar) != nullptr) return infinity;
+  if (why_not_differentiable(term.scalar) != nullptr) return infinity;
   if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) {
     return constant_norm(term) * std::sqrt(mixture->mean_square_frequency());
   }
@@ -68,7 +68,7 @@ void require_light_tails(const Term& term, const char* what) {
 }
 void require_slope(const Term& term, const char* what) {
   require_light_tails(term, what);
-  require(is_differential(term) || roughness(term.scalar) == nullptr,
+  require(is_differential(term) || why_not_differentiable(term.scalar) == nullptr,
           "{}: frequencies of '{}' have no second moment, so no uniform bound applies; pointwise_bound does", what,
           kernel_name(term.scalar));
 }

@@ -1,14 +1,14 @@
 // theory/cost.cpp -- times the operators as the solvers use them: factors outside, products over rows inside.
-#include <carmina/backends/blas.hpp>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/feature_rows.hpp>
-#include <carmina/theory/cost.hpp>
+#include "backends/blas.hpp"
+#include "features/expansion.hpp"
+#include "features/feature_rows.hpp"
+#include "theory/terms.hpp"
+
+#include <carmina/theory/approximation.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
-
-#include "terms.hpp"
 
 namespace carmina::theory {
 namespace {

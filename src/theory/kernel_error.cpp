@@ -1,14 +1,15 @@
 // theory/kernel_error.cpp -- errors of a Fourier map against the exact kernel, many pairs at a time.
-#include <carmina/backends/blas.hpp>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/operator_map.hpp>
+#include "backends/blas.hpp"
+#include "backends/tiled.hpp"
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "features/operator_map.hpp"
+#include "theory/terms.hpp"
+
 #include <carmina/theory/approximation.hpp>
 
 #include <algorithm>
 #include <cmath>
-
-#include "terms.hpp"
 
 namespace carmina::theory {
 namespace {

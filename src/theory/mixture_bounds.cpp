@@ -1,11 +1,11 @@
 // theory/mixture_bounds.cpp -- Hoeffding's inequality for spectral points of unequal amplitude, and the net over it.
-#include <carmina/theory/mixture_bounds.hpp>
+#include "theory/net.hpp"
+
+#include <carmina/theory/fourier.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-
-#include "net.hpp"
 
 namespace carmina::theory {
 namespace {

@@ -1,7 +1,8 @@
 // theory/sketch_bounds.cpp -- bounds on the excess risk of sketched machines, and sketch sizes in plain words.
-#include <carmina/backends/tiled.hpp>
-#include <carmina/sketches/sparse.hpp>
-#include <carmina/theory/sketch_bounds.hpp>
+#include "backends/tiled.hpp"
+
+#include <carmina/sketches/distribution.hpp>
+#include <carmina/theory/sketching.hpp>
 
 #include <algorithm>
 #include <cmath>

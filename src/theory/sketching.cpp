@@ -1,6 +1,7 @@
 // theory/sketching.cpp -- eigenvalues of K / n, the root that is the critical radius, and the two norms of a sketch.
-#include <carmina/backends/tiled.hpp>
-#include <carmina/features/kernel_map.hpp>
+#include "backends/tiled.hpp"
+#include "features/kernel_map.hpp"
+
 #include <carmina/theory/sketching.hpp>
 
 #include <algorithm>

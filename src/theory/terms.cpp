@@ -1,7 +1,8 @@
 // theory/terms.cpp -- values and norms of one term.
-#include "terms.hpp"
+#include "theory/terms.hpp"
 
 #include <Eigen/Eigenvalues>
+
 #include <algorithm>
 #include <cmath>
 

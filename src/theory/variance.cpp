@@ -1,11 +1,11 @@
 // theory/variance.cpp -- exact second moments of cos<w, delta> A(w), for constant A and for Gaussian frequencies.
-#include <carmina/theory/variance.hpp>
+#include "theory/terms.hpp"
+
+#include <carmina/theory/fourier.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "terms.hpp"
 
 namespace carmina::theory {
 namespace {

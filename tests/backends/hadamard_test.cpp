@@ -1,11 +1,11 @@
 // tests/backends/hadamard_test.cpp -- the fast transform against the matrix, on every instruction set of this machine.
+#include "backends/hadamard.hpp"
 #include <gtest/gtest.h>
-#include <carmina/backends/hadamard.hpp>
-#include <carmina/backends/vector_math.hpp>
+#include "backends/vector_math.hpp"
 
 #include <bit>
 
-#include "../../src/backends/cpu/hadamard_loops.hpp"
+#include "backends/cpu/hadamard_loops.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina::backend {

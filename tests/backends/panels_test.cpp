@@ -1,13 +1,13 @@
 // tests/backends/panels_test.cpp -- elementary functions and functions of products, on every instruction set the
 // machine has, against the standard library and plain sums.
 #include <gtest/gtest.h>
-#include <carmina/backends/vector_math.hpp>
+#include "backends/vector_math.hpp"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "../../src/backends/cpu/vector_math_loops.hpp"
+#include "backends/cpu/vector_math_loops.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {

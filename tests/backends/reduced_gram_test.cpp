@@ -1,6 +1,6 @@
 // tests/backends/reduced_gram_test.cpp -- Gram matrices of rounded numbers against those of the numbers.
+#include "backends/reduced_gram.hpp"
 #include <gtest/gtest.h>
-#include <carmina/backends/reduced_gram.hpp>
 
 #include "support/random_matrix.hpp"
 

@@ -1,6 +1,6 @@
 // tests/backends/vector_math_test.cpp -- vector sine, cosine and exponential against the standard library.
+#include "backends/vector_math.hpp"
 #include <gtest/gtest.h>
-#include <carmina/backends/vector_math.hpp>
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// cli/bad_input_test.cpp -- what is wrong makes one line, the right exit status, and no file.
+// tests/cli/bad_input_test.cpp -- what is wrong makes one line, the right exit status, and no file.
 #include <carmina/models/kernel_machine.hpp>
 
 #include <set>

@@ -1,4 +1,4 @@
-// cli/kernels_test.cpp -- every kernel that the program can be asked for, against the library; kernels in words.
+// tests/cli/kernels_test.cpp -- every kernel that the program can be asked for, against the library; kernels in words.
 #include <carmina/models/kernel_machine.hpp>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// cli/mixture_test.cpp -- spectral mixtures from tables: fit, predict with deviations, evaluate, info, tune, against
-// the library called directly.
+// tests/cli/mixture_test.cpp -- spectral mixtures from tables: fit, predict with deviations, evaluate, info, tune,
+// against the library called directly.
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 

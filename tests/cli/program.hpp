@@ -1,4 +1,4 @@
-// cli/program.hpp -- runs the program as a user would, and keeps what it printed.
+// tests/cli/program.hpp -- runs the program as a user would, and keeps what it printed.
 #pragma once
 #include <fcntl.h>
 #include <gmock/gmock.h>

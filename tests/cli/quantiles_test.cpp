@@ -1,4 +1,4 @@
-// cli/quantiles_test.cpp -- quantiles of one target: fitted jointly, predicted, evaluated and described.
+// tests/cli/quantiles_test.cpp -- quantiles of one target: fitted jointly, predicted, evaluated and described.
 #include <carmina/models/kernel_machine.hpp>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// cli/round_trip_test.cpp -- fit, info, evaluate, predict, from every format, against the library called
+// tests/cli/round_trip_test.cpp -- fit, info, evaluate, predict, from every format, against the library called
 // directly.
 #include <carmina/models/kernel_machine.hpp>
 

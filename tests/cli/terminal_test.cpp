@@ -1,4 +1,4 @@
-// cli/terminal_test.cpp -- on a terminal the program shows how far it is, and Ctrl-C stops it.
+// tests/cli/terminal_test.cpp -- on a terminal the program shows how far it is, and Ctrl-C stops it.
 #include <pty.h>
 #include <unistd.h>
 

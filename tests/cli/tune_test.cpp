@@ -1,4 +1,4 @@
-// cli/tune_test.cpp -- `carmina tune` against the library: the trials it prints and the model it writes.
+// tests/cli/tune_test.cpp -- `carmina tune` against the library: the trials it prints and the model it writes.
 #include <carmina/models/tune.hpp>
 
 #include <nlohmann/json.hpp>

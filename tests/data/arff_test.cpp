@@ -1,4 +1,4 @@
-// data/arff_test.cpp -- ARFF files: numeric and nominal columns, dense and sparse rows, and what is wrong
+// tests/data/arff_test.cpp -- ARFF files: numeric and nominal columns, dense and sparse rows, and what is wrong
 // with some.
 #include "table_checks.hpp"
 

@@ -1,4 +1,4 @@
-// data/binary_test.cpp -- NPY and IDX files of every element type and order, whole and truncated.
+// tests/data/binary_test.cpp -- NPY and IDX files of every element type and order, whole and truncated.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// data/csv_test.cpp -- CSV files, good and bad, against the values they were written from.
+// tests/data/csv_test.cpp -- CSV files, good and bad, against the values they were written from.
 #include <cstdio>
 #include <random>
 

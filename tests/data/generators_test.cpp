@@ -1,4 +1,4 @@
-// data/generators_test.cpp -- the generated data against the formulas and moments that define them.
+// tests/data/generators_test.cpp -- the generated data against the formulas and moments that define them.
 #include <carmina/data/generators.hpp>
 
 #include <numbers>

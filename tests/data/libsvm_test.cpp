@@ -1,4 +1,4 @@
-// data/libsvm_test.cpp -- LIBSVM files: what is not written is zero, and the label is the last column.
+// tests/data/libsvm_test.cpp -- LIBSVM files: what is not written is zero, and the label is the last column.
 #include "table_checks.hpp"
 
 namespace carmina::testing {

@@ -1,4 +1,4 @@
-// data/open_table_test.cpp -- the choice of a reader by name, and files that cannot be read at all.
+// tests/data/open_table_test.cpp -- the choice of a reader by name, and files that cannot be read at all.
 #include <sys/stat.h>
 
 #include "table_checks.hpp"

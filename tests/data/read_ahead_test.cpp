@@ -1,4 +1,4 @@
-// data/read_ahead_test.cpp -- rows read by another thread are those read without one: values, places, errors.
+// tests/data/read_ahead_test.cpp -- rows read by another thread are those read without one: values, places, errors.
 #include <carmina/data/read_ahead.hpp>
 
 #include "table_checks.hpp"

@@ -1,4 +1,4 @@
-// data/real_files_test.cpp -- well-known files, when the folder CARMINA_DATA holds them: sizes and missing
+// tests/data/real_files_test.cpp -- well-known files, when the folder CARMINA_DATA holds them: sizes and missing
 // cells as published.
 #include <cstdlib>
 

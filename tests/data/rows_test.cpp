@@ -1,4 +1,4 @@
-// data/rows_test.cpp -- targets chosen by name or count, and blocks of checked rows.
+// tests/data/rows_test.cpp -- targets chosen by name or count, and blocks of checked rows.
 #include <carmina/data/rows.hpp>
 
 #include "table_checks.hpp"

@@ -1,4 +1,4 @@
-// data/sinusoids_test.cpp -- sums of sinusoids against the formula and the moments of their distributions.
+// tests/data/sinusoids_test.cpp -- sums of sinusoids against the formula and the moments of their distributions.
 #include <carmina/core/error.hpp>
 #include <carmina/data/generators.hpp>
 

@@ -1,4 +1,4 @@
-// data/splits_test.cpp -- splits are partitions, depend on the seed alone, and are not the order of the file.
+// tests/data/splits_test.cpp -- splits are partitions, depend on the seed alone, and are not the order of the file.
 #include <carmina/data/splits.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// data/table_checks.hpp -- what the tests of every format share: reading in blocks, and the message of an
+// tests/data/table_checks.hpp -- what the tests of every format share: reading in blocks, and the message of an
 // Error.
 #pragma once
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-// data/table_writer_test.cpp -- what is written reads back bit by bit; what is not finished leaves nothing.
+// tests/data/table_writer_test.cpp -- what is written reads back bit by bit; what is not finished leaves nothing.
 #include <sys/stat.h>
-#include <carmina/core/atomic_file.hpp>
+#include "core/atomic_file.hpp"
 
 #include <random>
 

@@ -1,6 +1,7 @@
-// features/allocation_test.cpp -- allocations against brute force, and the errors they leave in the kernel matrix.
+// tests/features/allocation_test.cpp -- allocations against brute force, and the errors they leave in the kernel
+// matrix.
+#include "features/allocation.hpp"
 #include <carmina/core/error.hpp>
-#include <carmina/features/allocation.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

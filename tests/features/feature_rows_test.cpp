@@ -1,7 +1,7 @@
 // tests/features/feature_rows_test.cpp -- the door to the rows against dense products, and its contract: no bit depends
 // on threads, blocks, storage or parts.
-#include <carmina/features/feature_rows.hpp>
-#include <carmina/features/sketched_map.hpp>
+#include "features/feature_rows.hpp"
+#include "features/sketched_map.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // tests/features/frequencies_test.cpp -- orthogonal and quasi-random frequencies: unbiased, and better than independent
 // ones.
 #include <gtest/gtest.h>
-#include <carmina/features/fourier_map.hpp>
-#include <carmina/features/kernel_map.hpp>
+#include "features/fourier_map.hpp"
+#include "features/kernel_map.hpp"
 
 #include "support/random_matrix.hpp"
 

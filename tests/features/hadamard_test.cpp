@@ -1,8 +1,8 @@
 // tests/features/hadamard_test.cpp -- structured frequencies: their matrix, their law, and the map that never makes it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
 
 #include <bit>
 

@@ -1,9 +1,9 @@
 // tests/features/operator_valued_test.cpp -- curl-free, divergence-free and sum kernels: exact blocks, factors,
 // structure.
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/operator_map.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "features/operator_map.hpp"
 
 #include <Eigen/Eigenvalues>
 

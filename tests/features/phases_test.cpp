@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/sample_map.hpp>
-#include <carmina/models/incremental.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/machine_map.hpp>
+#include "features/kernel_map.hpp"
+#include "features/map_operations.hpp"
+#include "features/sample_map.hpp"
+#include "models/machine/machine_map.hpp"
 
 #include <Eigen/Cholesky>
 

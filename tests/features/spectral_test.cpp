@@ -1,9 +1,9 @@
 // tests/features/spectral_test.cpp -- kernels by a spectrum of one's own, by a signature, and bounded features.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/operator_map.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "features/operator_map.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,7 @@
-// kernels/mixture_test.cpp -- spectral mixtures by their formula, derivatives by differences, families by their draws.
+// tests/kernels/mixture_test.cpp -- spectral mixtures by their formula, derivatives by differences, families by their
+// draws.
 #include <gtest/gtest.h>
-#include <carmina/kernels/mixture.hpp>
+#include "kernels/mixture_math.hpp"
 
 #include <cmath>
 #include <functional>

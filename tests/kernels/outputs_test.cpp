@@ -1,8 +1,7 @@
 // tests/kernels/outputs_test.cpp -- output matrices by their definitions, and what they refuse.
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
-#include <carmina/kernels/decomposable.hpp>
-#include <carmina/kernels/outputs.hpp>
+#include <carmina/kernels/coupling.hpp>
 
 #include <Eigen/LU>
 

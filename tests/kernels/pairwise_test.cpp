@@ -1,10 +1,9 @@
-// kernels/pairwise_test.cpp -- Polynomial, Sobolev1 and Callable by their formulas, and where they are refused.
+// tests/kernels/pairwise_test.cpp -- Polynomial, Sobolev1 and Callable by their formulas, and where they are refused.
 #include <gtest/gtest.h>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/map_operations.hpp>
 #include <carmina/kernels/kernel.hpp>
-#include <carmina/theory/bounds.hpp>
-#include <carmina/theory/variance.hpp>
+#include <carmina/theory/fourier.hpp>
+#include "features/kernel_map.hpp"
+#include "features/map_operations.hpp"
 
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"

@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
-#include <carmina/features/fourier_map.hpp>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/operator_map.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include "features/fourier_map.hpp"
+#include "features/kernel_map.hpp"
+#include "features/operator_map.hpp"
+#include "kernels/mixture_math.hpp"
 
 #include <numbers>
 

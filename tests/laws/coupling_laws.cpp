@@ -1,8 +1,8 @@
 // tests/laws/coupling_laws.cpp -- what every coupling of outputs must satisfy; a new one joins by being in the variant
 // OutputCoupling.
 #include <gtest/gtest.h>
-#include <carmina/features/output_factors.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include "features/output_factors.hpp"
 
 #include <algorithm>
 

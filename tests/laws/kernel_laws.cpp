@@ -1,10 +1,10 @@
 // tests/laws/kernel_laws.cpp -- what every scalar kernel must satisfy, and what those with a spectral measure and
 // stationary ones must beside; a new kernel joins by being in the variant ScalarKernel.
 #include <gtest/gtest.h>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/operator_map.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include "features/kernel_map.hpp"
+#include "features/map_operations.hpp"
+#include "features/operator_map.hpp"
 
 #include <Eigen/Eigenvalues>
 

@@ -1,7 +1,7 @@
 // tests/laws/loss_laws.cpp -- what every loss must satisfy; a new loss joins by being in the variant Loss.
 #include <gtest/gtest.h>
 #include <carmina/losses/loss.hpp>
-#include <carmina/losses/row_functions.hpp>
+#include "losses/row_functions.hpp"
 
 #include <cmath>
 

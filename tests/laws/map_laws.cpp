@@ -1,10 +1,10 @@
 // tests/laws/map_laws.cpp -- what every scalar feature map must satisfy; a new map joins by being in the
 // variant AnyScalarMap.
 #include <gtest/gtest.h>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/scalar_maps.hpp>
 #include <carmina/kernels/kernel.hpp>
-#include <carmina/sketches/sparse.hpp>
+#include <carmina/sketches/distribution.hpp>
+#include "features/map_operations.hpp"
+#include "features/scalar_maps.hpp"
 
 #include "support/alternatives.hpp"
 #include "support/door.hpp"

@@ -1,9 +1,9 @@
 // tests/laws/sketch_laws.cpp -- what every sketch must satisfy; a new one joins by being in the variant
 // Distribution.
 #include <gtest/gtest.h>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/sketched_map.hpp>
 #include <carmina/sketches/distribution.hpp>
+#include "features/map_operations.hpp"
+#include "features/sketched_map.hpp"
 
 #include <Eigen/QR>
 

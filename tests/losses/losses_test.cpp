@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
 #include <carmina/losses/loss.hpp>
-#include <carmina/losses/row_functions.hpp>
+#include "losses/row_functions.hpp"
 
 #include <algorithm>
 #include <cmath>

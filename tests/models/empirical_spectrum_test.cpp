@@ -1,7 +1,8 @@
-// models/empirical_spectrum_test.cpp -- periodograms against plain sums, and starts that find what is in the data.
+// tests/models/empirical_spectrum_test.cpp -- periodograms against plain sums, and starts that find what is in the
+// data.
+#include "models/mixture/empirical_spectrum.hpp"
 #include <carmina/core/error.hpp>
 #include <carmina/data/generators.hpp>
-#include <carmina/models/empirical_spectrum.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/models/exact_losses_test.cpp -- exact machines with every loss, against features made of eigenvectors of K.
-#include <carmina/losses/row_functions.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/solvers/any_loss.hpp>
+#include "losses/row_functions.hpp"
+#include "solvers/losses/convex_loss.hpp"
 
 #include <gtest/gtest.h>
 #include <Eigen/Eigenvalues>
@@ -53,10 +53,10 @@ SolveReport by_eigenvectors(const Data<T>& data, const FitOptions& options) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(data.gram());
   const Matrix<double> phi = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
   SolveReport report;
-  (void)solve_any_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, phi.cols(), data.Y.cols()),
-                       {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), options.alpha,
-                        options.fit_intercept},
-                       Direction::newton, {1000, 1e-8}, Execution{}, report);
+  (void)solve_convex_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, phi.cols(), data.Y.cols()),
+                          {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), options.alpha,
+                           options.fit_intercept},
+                          Direction::newton, {1000, 1e-8}, Execution{}, report);
   return report;
 }
 
@@ -150,9 +150,9 @@ TYPED_TEST(ExactLosses, ServeFourierMapsWithMoreFeaturesThanRows) {
     Matrix<T> phi(60, 100);
     evaluate(map, data.X, View<T>(phi), Execution{});
     SolveReport report;
-    const LinearSolution found = solve_any_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, 100, 1),
-                                                {loss, data.Y.template cast<double>(), {}, 0.5, true},
-                                                Direction::newton, {1000, 1e-8}, Execution{}, report);
+    const LinearSolution found = solve_convex_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, 100, 1),
+                                                   {loss, data.Y.template cast<double>(), {}, 0.5, true},
+                                                   Direction::newton, {1000, 1e-8}, Execution{}, report);
     EXPECT_NEAR(machine.record().report.objective, report.objective, this->relative * report.objective + 1e-6);
     EXPECT_LT(max_difference(machine.coefficients(), found.coefficients.template cast<T>()), 0.02) << loss_name(loss);
   }

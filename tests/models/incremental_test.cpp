@@ -1,7 +1,7 @@
 // Learning in parts equals one fit to all rows, for every coupling, weights, scaling and origin.
 #include <carmina/core/error.hpp>
-#include <carmina/models/incremental.hpp>
-#include <carmina/models/machine_map.hpp>
+#include <carmina/models/kernel_machine.hpp>
+#include "models/machine/machine_map.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Kernels learnt by evidence: the value is the dense density, the end is a maximum, and truth is found again.
+#include "models/fit/learn_kernel.hpp"
 #include <carmina/core/error.hpp>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/learn_kernel.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// models/memory_plan_test.cpp -- a budget is kept to, or refused before the rows are read, in words that hold.
+// tests/models/memory_plan_test.cpp -- a budget is kept to, or refused before the rows are read, in words that hold.
 #include <carmina/core/error.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/kernel_machine.hpp>

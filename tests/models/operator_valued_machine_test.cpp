@@ -1,10 +1,10 @@
 // tests/models/operator_valued_machine_test.cpp -- whole fits with curl-free, divergence-free and sum kernels.
 #include <gtest/gtest.h>
 #include <carmina/data/generators.hpp>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/machine_map.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "models/machine/machine_map.hpp"
 
 #include <Eigen/LU>
 
@@ -157,9 +157,9 @@ TEST(OperatorValuedMachine, AKernelOfFunctionsFitsLikeTheBuiltInOneAndIsNotSaved
     const auto same = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
     EXPECT_LT(max_difference(model.predict(rows.X), same.predict(rows.X)), 1e-10) << solver;
     EXPECT_THROW(model.to_file(), Error);
-    const auto again = KernelMachine<double>::from_file(model.to_file(KernelPlace::apart), "memory", model.kernel());
+    const auto again = KernelMachine<double>::from_file(model.to_file(KernelStorage::apart), "memory", model.kernel());
     EXPECT_EQ(again.predict(rows.X), model.predict(rows.X));
-    EXPECT_THROW(KernelMachine<double>::from_file(model.to_file(KernelPlace::apart), "memory"), Error);
+    EXPECT_THROW(KernelMachine<double>::from_file(model.to_file(KernelStorage::apart), "memory"), Error);
   }
 }
 

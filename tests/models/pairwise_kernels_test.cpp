@@ -2,8 +2,8 @@
 // solves.
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
-#include <carmina/features/kernel_map.hpp>
 #include <carmina/models/posterior.hpp>
+#include "features/kernel_map.hpp"
 
 #include <Eigen/LU>
 

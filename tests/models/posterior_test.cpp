@@ -1,9 +1,9 @@
 // tests/models/posterior_test.cpp -- variances against the dense Gaussian-process formulas with a very wide prior on b.
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/operator_map.hpp>
 #include <carmina/models/posterior.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "features/operator_map.hpp"
 
 #include <Eigen/LU>
 

@@ -1,4 +1,5 @@
-// models/quantiles_test.cpp -- joint quantiles: their order, their file, their names; every loss in an evaluation.
+// tests/models/quantiles_test.cpp -- joint quantiles: their order, their file, their names; every loss in an
+// evaluation.
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
 

@@ -1,7 +1,7 @@
 // tests/models/sketched_machine_test.cpp -- sketched machines against dense formulas; losses with every kind of map.
 #include <gtest/gtest.h>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/machine_map.hpp>
+#include "models/machine/machine_map.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
@@ -195,7 +195,7 @@ TEST(SketchedMachine, OperatorValuedOnesEqualTheDenseFormula) {
 }
 
 // A threshold beyond every residual makes Huber's loss the squared one: for each map the two paths must meet.
-TEST(AnyLossMachine, AWideHuberIsTheSquaredLoss) {
+TEST(ConvexLossMachine, AWideHuberIsTheSquaredLoss) {
   const Rows rows;
   const std::vector<Kernel> kernels = {Gaussian(1.0), Decomposable(Gaussian(1.0), random_psd(2, 1, 1)),
                                        CurlFree(Gaussian(0.8)) + DivergenceFree(Gaussian(1.2))};
@@ -217,7 +217,7 @@ TEST(AnyLossMachine, AWideHuberIsTheSquaredLoss) {
   }
 }
 
-TEST(AnyLossMachine, SeveralLevelsOfOneTargetAreFittedTogether) {
+TEST(ConvexLossMachine, SeveralLevelsOfOneTargetAreFittedTogether) {
   const Rows rows;
   FitOptions options;
   options.n_components = 20;
@@ -228,7 +228,7 @@ TEST(AnyLossMachine, SeveralLevelsOfOneTargetAreFittedTogether) {
   EXPECT_EQ(max_difference(joint.predict(rows.Z), repeated.predict(rows.Z)), 0);
 }
 
-TEST(AnyLossMachine, SurvivesItsFile) {
+TEST(ConvexLossMachine, SurvivesItsFile) {
   const Rows rows;
   const TempDir folder;
   FitOptions options;
@@ -246,7 +246,7 @@ TEST(AnyLossMachine, SurvivesItsFile) {
   EXPECT_EQ(again.record().report.objective, model.record().report.objective);
 }
 
-TEST(AnyLossMachine, RefusesWhatDoesNotGoTogether) {
+TEST(ConvexLossMachine, RefusesWhatDoesNotGoTogether) {
   const Rows rows;
   const auto message = [&](const auto& change) {
     FitOptions options;

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/machine_map.hpp>
+#include "kernels/mixture_math.hpp"
+#include "models/machine/machine_map.hpp"
 
 #include <Eigen/LU>
 

@@ -3,8 +3,9 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/spectral_mixture.hpp>
-#include <carmina/models/tune_mixture.hpp>
-#include <carmina/solvers/fourier_evidence.hpp>
+#include <carmina/models/tune.hpp>
+#include "solvers/evidence/fourier_evidence.hpp"
+#include "solvers/evidence/mixture_processes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "../../src/models/sampled_rows.hpp"
+#include "models/fit/sampled_rows.hpp"
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"

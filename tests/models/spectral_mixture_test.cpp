@@ -2,6 +2,8 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/spectral_mixture.hpp>
+#include "solvers/evidence/fourier_evidence.hpp"
+#include "solvers/evidence/mixture_processes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Coordinates, spectral points and divergences against central differences.
 #include <carmina/core/error.hpp>
-#include <carmina/models/spectral_parameters.hpp>
+#include "models/mixture/spectral_coordinates.hpp"
 
 #include <gtest/gtest.h>
 

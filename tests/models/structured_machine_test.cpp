@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
-#include <carmina/models/incremental.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/machine_map.hpp>
+#include "models/machine/machine_map.hpp"
 
 #include <Eigen/Cholesky>
 

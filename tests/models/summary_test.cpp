@@ -1,5 +1,5 @@
 // tests/models/summary_test.cpp -- the sample of rows for the median width: weights as repetitions, at no cost.
-#include "../../src/models/summary.hpp"
+#include "models/fit/summary.hpp"
 
 #include <carmina/models/kernel_machine.hpp>
 

@@ -1,9 +1,9 @@
 // tests/models/tune_test.cpp -- trials against machines fitted fold by fold, the best of them, and the folds.
 #include <gtest/gtest.h>
 #include <carmina/data/splits.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/sketched_map.hpp>
 #include <carmina/models/tune.hpp>
+#include "features/map_operations.hpp"
+#include "features/sketched_map.hpp"
 
 #include <Eigen/Cholesky>
 

@@ -1,6 +1,6 @@
 // tests/models/ways_test.cpp -- what holds for every way in the table: the same machine, to the bit, for any number of
 // parts and threads; an error in any block of rows ends the fit in that error.
-#include "../../src/models/ways.hpp"
+#include "models/fit/ways.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

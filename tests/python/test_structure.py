@@ -87,7 +87,7 @@ RowBlock<T> Rows::next(Index max_rows) {
         ("src/models/repeated.hpp", FORWARDING, 0, 0),
         ("src/models/hidden.cpp", HIDDEN, 1, 0),
         ("src/models/rewound.cpp", "void f() { rows.rewind(); }", 1, 0),
-        ("src/models/fit.cpp", "void f() { fit.prepare(); }", 0, 0),
+        ("src/models/fit/fit.cpp", "void f() { fit.prepare(); }", 0, 0),
     ],
 )
 def test_the_rules_see_loops(counting, path, text, rows, tiles):
@@ -98,8 +98,8 @@ def test_the_rules_see_loops(counting, path, text, rows, tiles):
 
 def test_a_decision_outside_the_table_is_seen(counting):
     text = 'if (solver == "cg" || task.solver == Solver::direct) {}\n// solver == "cg"\n'
-    assert len(counting.decisions(counting.Source("src/models/tune.cpp", text))) == 1
-    assert counting.decisions(counting.Source("src/models/ways_fourier.cpp", text)) == []
+    assert len(counting.decisions(counting.Source("src/models/tune/tune.cpp", text))) == 1
+    assert counting.decisions(counting.Source("src/models/fit/ways_fourier.cpp", text)) == []
 
 
 def test_the_program_prints_a_table_and_checks():

@@ -1,6 +1,6 @@
 // tests/random/quantiles_test.cpp -- inverses of distribution functions, gamma draws, and the evenness of Sobol points.
+#include "random/quantiles.hpp"
 #include <gtest/gtest.h>
-#include <carmina/random/quantiles.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // tests/sketches/adaptive_test.cpp -- sketches that look at the data: against dense linear algebra.
 #include <gtest/gtest.h>
 #include <carmina/core/error.hpp>
-#include <carmina/features/kernel_map.hpp>
 #include <carmina/sketches/distribution.hpp>
+#include "features/kernel_map.hpp"
 
 #include <Eigen/LU>
 #include <Eigen/QR>

@@ -1,6 +1,6 @@
 // Ascent on functions whose maximum is known.
+#include "solvers/evidence/ascent.hpp"
 #include <carmina/core/error.hpp>
-#include <carmina/solvers/ascent.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Evidence of Fourier processes against the dense Gaussian density; every gradient against central differences.
-#include <carmina/solvers/fourier_evidence.hpp>
+#include "solvers/evidence/fourier_evidence.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // tests/solvers/iterative_test.cpp -- LSMR and IDR(s) alone, against dense factorisations.
+#include "solvers/squared/iterative.hpp"
 #include <gtest/gtest.h>
-#include <carmina/solvers/iterative.hpp>
 
 #include <Eigen/LU>
 

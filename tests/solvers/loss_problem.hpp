@@ -1,7 +1,7 @@
 // tests/solvers/loss_problem.hpp -- small problems with every loss, some of their targets far off.
 #pragma once
-#include <carmina/losses/row_functions.hpp>
-#include <carmina/solvers/any_loss.hpp>
+#include "losses/row_functions.hpp"
+#include "solvers/losses/convex_loss.hpp"
 
 #include <vector>
 
@@ -57,8 +57,8 @@ struct Problem {
   }
   LinearSolution solve(const FeatureRows& features, Direction direction, double tol, SolveReport& report) const {
     const CoefficientSpace space(outputs, shape.m, shape.p);
-    return solve_any_loss(features, space, {loss, Y, w, alpha, shape.intercept}, direction, {1000, tol}, Execution{},
-                          report);
+    return solve_convex_loss(features, space, {loss, Y, w, alpha, shape.intercept}, direction, {1000, tol}, Execution{},
+                             report);
   }
 
   double objective(const Matrix<double>& Theta, const Vector<double>& b) const {

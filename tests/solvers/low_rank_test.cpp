@@ -1,7 +1,7 @@
 // tests/solvers/low_rank_test.cpp -- the pivoted Cholesky preconditioner: what it is, and what it saves.
 #include <gtest/gtest.h>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/solvers/squared_loss.hpp>
+#include "features/kernel_map.hpp"
+#include "solvers/squared/squared_loss.hpp"
 
 #include <Eigen/LU>
 

@@ -1,6 +1,6 @@
-// solvers/mixture_processes_test.cpp -- exact and inducing-point processes against dense Gaussian densities.
+// tests/solvers/mixture_processes_test.cpp -- exact and inducing-point processes against dense Gaussian densities.
+#include "solvers/evidence/mixture_processes.hpp"
 #include <gtest/gtest.h>
-#include <carmina/solvers/mixture_processes.hpp>
 
 #include <Eigen/Cholesky>
 

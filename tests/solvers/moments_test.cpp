@@ -1,6 +1,6 @@
 // tests/solvers/moments_test.cpp -- the streamed sums against the dense product of all features.
 #include <gtest/gtest.h>
-#include <carmina/features/feature_rows.hpp>
+#include "features/feature_rows.hpp"
 
 #include "support/random_matrix.hpp"
 

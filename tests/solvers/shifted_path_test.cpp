@@ -1,7 +1,7 @@
 // tests/solvers/shifted_path_test.cpp -- many alphas from one decomposition against one dense solve for each.
+#include "solvers/linear/shifted_path.hpp"
 #include <gtest/gtest.h>
-#include <carmina/solvers/shifted_path.hpp>
-#include <carmina/solvers/shifted_systems.hpp>
+#include "solvers/linear/shifted_systems.hpp"
 
 #include <Eigen/LU>
 

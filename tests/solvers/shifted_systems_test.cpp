@@ -1,6 +1,6 @@
 // tests/solvers/shifted_systems_test.cpp -- (delta_j H + alpha I) x_j = r_j against one dense solve per column.
+#include "solvers/linear/shifted_systems.hpp"
 #include <gtest/gtest.h>
-#include <carmina/solvers/shifted_systems.hpp>
 
 #include <Eigen/LU>
 

@@ -1,6 +1,6 @@
 // tests/solvers/squared_loss_test.cpp -- SPEC 5.3: primal, dual and conjugate gradients against the Kronecker system.
+#include "solvers/squared/squared_loss.hpp"
 #include <gtest/gtest.h>
-#include <carmina/solvers/squared_loss.hpp>
 
 #include <Eigen/LU>
 

@@ -1,6 +1,6 @@
 // The posterior from blocks of rows against the one from all rows at once.
+#include "solvers/evidence/streamed_posterior.hpp"
 #include <carmina/core/error.hpp>
-#include <carmina/solvers/streamed_posterior.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // tests/solvers/subset_preconditioner_test.cpp -- conjugate gradients on all rows with a factor of a few of them.
 #include <gtest/gtest.h>
-#include <carmina/solvers/squared_loss.hpp>
+#include "solvers/squared/squared_loss.hpp"
 
-#include <carmina/solvers/subset_preconditioner.hpp>
+#include "solvers/squared/subset_preconditioner.hpp"
 
 #include "support/random_matrix.hpp"
 

@@ -1,6 +1,6 @@
 // tests/support/door.hpp -- sums of a map's features over rows in memory, through the door.
 #pragma once
-#include <carmina/features/feature_rows.hpp>
+#include "features/feature_rows.hpp"
 
 namespace carmina::testing {
 

@@ -1,6 +1,6 @@
 // tests/support/row_sources.hpp -- rows that fail, and rows in parts.
 #pragma once
-#include <carmina/data/data_rows.hpp>
+#include "data/data_rows.hpp"
 
 #include <stdexcept>
 #include <vector>

@@ -1,4 +1,4 @@
-// support/temp_dir.hpp -- a folder of a test's own, removed with all that is in it.
+// tests/support/temp_dir.hpp -- a folder of a test's own, removed with all that is in it.
 #pragma once
 #include <unistd.h>
 #include <zlib.h>

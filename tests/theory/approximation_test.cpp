@@ -1,9 +1,9 @@
 // tests/theory/approximation_test.cpp -- measured errors against features built by hand; reports that keep their word.
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/map_operations.hpp>
-#include <carmina/features/operator_map.hpp>
 #include <carmina/theory/approximation.hpp>
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "features/operator_map.hpp"
 
 #include <Eigen/Eigenvalues>
 

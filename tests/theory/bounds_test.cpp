@@ -1,9 +1,8 @@
 // tests/theory/bounds_test.cpp -- every bound holds in simulation where it says something; printed ones that do not.
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
 #include <carmina/theory/approximation.hpp>
-#include <carmina/theory/bounds.hpp>
-#include <carmina/theory/variance.hpp>
+#include <carmina/theory/fourier.hpp>
+#include "features/expansion.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,7 +1,7 @@
 // tests/theory/mixture_bounds_test.cpp -- bounds for spectral mixtures hold in simulation; the printed slope does not.
 #include <gtest/gtest.h>
-#include <carmina/features/allocation.hpp>
-#include <carmina/theory/mixture_bounds.hpp>
+#include <carmina/theory/fourier.hpp>
+#include "features/allocation.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,10 +1,9 @@
 // tests/theory/sketch_bounds_test.cpp -- bounds of sketched machines against their formulas and simulation; sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <carmina/features/kernel_map.hpp>
-#include <carmina/sketches/sparse.hpp>
-#include <carmina/sketches/sub_sample.hpp>
-#include <carmina/theory/sketch_bounds.hpp>
+#include <carmina/sketches/distribution.hpp>
+#include <carmina/theory/sketching.hpp>
+#include "features/kernel_map.hpp"
 
 #include <Eigen/Dense>
 #include <cmath>

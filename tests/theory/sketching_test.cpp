@@ -2,9 +2,9 @@
 // what the bounds claim against simulation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <carmina/features/kernel_map.hpp>
 #include <carmina/sketches/distribution.hpp>
-#include <carmina/theory/sketch_bounds.hpp>
+#include <carmina/theory/sketching.hpp>
+#include "features/kernel_map.hpp"
 
 #include <Eigen/Dense>
 #include <cmath>

@@ -1,9 +1,10 @@
 // tests/theory/variance_test.cpp -- moments and variances in closed form against simulation, and the paper's misprints.
 #include <gtest/gtest.h>
-#include <carmina/features/expansion.hpp>
-#include <carmina/features/operator_map.hpp>
 #include <carmina/theory/approximation.hpp>
-#include <carmina/theory/variance.hpp>
+#include <carmina/theory/fourier.hpp>
+#include "features/expansion.hpp"
+#include "features/moments.hpp"
+#include "features/operator_map.hpp"
 
 #include <Eigen/Eigenvalues>
 

@@ -1,11 +1,66 @@
-// kernels/coupling.hpp -- how the outputs of a kernel go together, from the terms of a kernel to what a fit learns.
+// kernels/coupling.hpp -- how the outputs of a kernel go together: output matrices, and the couplings that a term may
+// have.
 #pragma once
-#include <carmina/kernels/decomposable.hpp>
+#include <carmina/core/error.hpp>
+#include <carmina/core/matrix.hpp>
 #include <carmina/kernels/spectrum.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+namespace carmina {
+
+// Output matrices A of K(x, z) = k(x, z) A, and their roots.
+// A symmetric positive semi-definite matrix by its non-zero eigenvalues, A = V diag(delta) Vᵀ, so that its root is
+// B = V sqrt(delta) (SPEC 1b). Without vectors it stands for the identity of any size.
+struct OutputFactor {
+  Matrix<double> vectors;  // V (p, rank)
+  Vector<double> delta;    // (rank), descending, positive
+
+  bool identity() const { return vectors.size() == 0; }
+  Index rank(Index outputs) const { return identity() ? outputs : delta.size(); }
+  double eigenvalue(Index j) const { return identity() ? 1.0 : delta[j]; }
+  Matrix<double> root() const;  // B (p, rank)
+};
+
+// Error when A is not square, symmetric, finite or positive semi-definite (to rounding).
+OutputFactor factor_output_matrix(const Matrix<double>& A);
+
+// A, checked, immutable and shared by copies.
+class OutputMatrix {
+ public:
+  static constexpr const char* name = "decomposable";
+  explicit OutputMatrix(Matrix<double> matrix) : A_(std::make_shared<const Matrix<double>>(std::move(matrix))) {
+    factor_output_matrix(*A_);
+  }
+  const Matrix<double>& A() const { return *A_; }  // (p, p)
+  bool operator==(const OutputMatrix& other) const { return A_->rows() == other.A_->rows() && *A_ == *other.A_; }
+
+ private:
+  std::shared_ptr<const Matrix<double>> A_;
+};
+
+}  // namespace carmina
+
+namespace carmina::outputs {
+
+// Output matrices A for decomposable kernels: how the outputs are believed to go together.
+Matrix<double> identity(Index p);
+// Covariance of the columns of Y, as numpy.cov: divided by n - 1.
+Matrix<double> covariance(ConstView<double> Y);
+// (mu L + (1 - mu) I)^-1 with L = diag(adjacency 1) - adjacency: outputs joined by an edge are pulled together.
+// [Brault2016, Example 2]; needs 0 <= mu < 1, since L is singular.
+Matrix<double> graph(const Matrix<double>& adjacency, double mu);
+// Pseudo-inverse of L: the same without a pull of each output towards zero.
+Matrix<double> graph_pinv(const Matrix<double>& adjacency);
+// exp(-gamma (tau_i - tau_j)^2) over quantile levels.
+Matrix<double> quantiles(const std::vector<double>& levels, double gamma);
+// T/(T-1) (I - 11ᵀ/T): products of the simplex code of T classes (SPEC 1f).
+Matrix<double> simplex(Index n_classes);
+
+}  // namespace carmina::outputs
 
 namespace carmina {
 

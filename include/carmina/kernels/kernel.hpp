@@ -3,7 +3,7 @@
 #pragma once
 #include <carmina/kernels/coupling.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
-#include <carmina/kernels/signature.hpp>
+#include <carmina/kernels/spectrum.hpp>
 #include <concepts>
 #include <optional>
 #include <vector>
@@ -77,7 +77,7 @@ class Spectral : public Kernel {
   Spectral(FrequencySampler sampler, FrequencyFactor factor, Index dim_out)
       : Spectral(UserSpectrum(make_spectrum(std::move(sampler), std::move(factor), dim_out))) {}
 };
-// K(x, z) = K_0(x - z), its spectrum computed from K_0 on a grid (signature.hpp).
+// K(x, z) = K_0(x - z), its spectrum computed from K_0 on a grid (spectrum.hpp).
 class FromSignature : public Spectral {
  public:
   FromSignature(Signature signature, Index dim_in, SignatureGrid grid = {})

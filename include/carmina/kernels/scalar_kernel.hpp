@@ -1,11 +1,8 @@
 // kernels/scalar_kernel.hpp -- any scalar kernel, and its name and numbers for files and the command line.
 #pragma once
-#include <carmina/kernels/gaussian.hpp>
-#include <carmina/kernels/laplacian.hpp>
-#include <carmina/kernels/matern.hpp>
+#include <carmina/kernels/mixture_kernel.hpp>
 #include <carmina/kernels/pairwise.hpp>
-#include <carmina/kernels/rational_quadratic.hpp>
-#include <carmina/kernels/spectral_mixture.hpp>
+#include <carmina/kernels/stationary.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,7 +12,7 @@
 
 namespace carmina {
 
-// The registry of scalar kernels; radial.hpp, pairwise.hpp and spectral_mixture.hpp say what each supplies.
+// The registry of scalar kernels; stationary.hpp, pairwise.hpp and mixture_kernel.hpp say what each supplies.
 using ScalarKernel = std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1,
                                   Callable, SpectralMixture>;
 
@@ -73,6 +70,6 @@ decltype(auto) visit_stationary(Visitor&& visitor, const ScalarKernel& kernel) {
 }
 
 // Why there is no curl-free or divergence-free kernel over this one; null when there is.
-const char* roughness(const ScalarKernel& kernel);
+const char* why_not_differentiable(const ScalarKernel& kernel);
 
 }  // namespace carmina

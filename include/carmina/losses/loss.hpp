@@ -1,12 +1,7 @@
 // losses/loss.hpp -- any loss, and its name and numbers for files and the command line.
 #pragma once
 #include <carmina/core/error.hpp>
-#include <carmina/losses/absolute.hpp>
-#include <carmina/losses/epsilon_insensitive.hpp>
-#include <carmina/losses/hinge.hpp>
-#include <carmina/losses/huber.hpp>
-#include <carmina/losses/pinball.hpp>
-#include <carmina/losses/squared.hpp>
+#include <carmina/losses/families.hpp>
 #include <map>
 #include <string>
 #include <variant>

@@ -1,16 +1,17 @@
 // models/fit_options.hpp -- everything a user can choose about a fit, with its defaults.
 #pragma once
 #include <carmina/core/execution.hpp>
-#include <carmina/features/fourier_map.hpp>
+#include <carmina/core/matrix.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include <carmina/kernels/spectrum.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/sketches/distribution.hpp>
-#include <carmina/solvers/adam_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+#include "solvers/adam_options.hpp"
 
 namespace carmina {
 
@@ -35,7 +36,7 @@ struct FitOptions : EarlyStopping {
   bool non_crossing = false;                     // quantiles of ascending levels: predictions are put in order
   double alpha = 1.0;                            // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
   // Widths, multiples of the terms and alpha (the noise variance) are learnt by the evidence of the Fourier features
-  // (models/learn_kernel.hpp), the kernel's widths being where that starts: on all rows, or some `evidence_rows` of
+  // (models/fit/learn_kernel.hpp), the kernel's widths being where that starts: on all rows, or some `evidence_rows` of
   // more.
   bool by_evidence = false;
   Index evidence_rows = 20000;
@@ -81,5 +82,11 @@ struct NumberOption {
   const char* help;
 };
 const std::vector<NumberOption>& number_options();
+
+// The width of a kernel when nobody gave one: the median distance between rows.
+
+// The width that a fit on these inputs, without weights or scaling, takes for its kernel.
+template <Real T>
+double median_heuristic(ConstView<T> X, const Execution& execution = {});
 
 }  // namespace carmina

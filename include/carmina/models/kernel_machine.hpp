@@ -1,9 +1,10 @@
-// models/kernel_machine.hpp -- a fitted kernel machine f(x) + b = B Thetaᵀ phi(x) + b, one or many outputs.
+// models/kernel_machine.hpp -- a fitted kernel machine f(x) + b = B Thetaᵀ phi(x) + b, one or many outputs, and how it
+// learns in parts.
 #pragma once
 #include <carmina/data/rows.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/model_file.hpp>
-#include <carmina/solvers/report.hpp>
+#include <carmina/models/report.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ struct PathPoint {
   // training_loss / (1 - degrees_of_freedom / (p W))^2, W the sum of the weights: a weight of 2 counts as two rows.
   // Infinite when there are as many degrees of freedom as targets.
   double gcv;
-  std::optional<double> leave_one_out;  // mean of |e|^2 / 2, when asked for (solvers/ridge_path.hpp says what e is)
+  std::optional<double>
+      leave_one_out;  // mean of |e|^2 / 2, when asked for (solvers/squared/alpha_path_solve.hpp says what e is)
 };
 
 // What the fit was asked and what it saw; kept in the file.
@@ -52,7 +54,7 @@ struct FitRecord {
 };
 
 // A kernel made of functions cannot be in a file: who can keep it elsewhere (Python's pickle) keeps it apart.
-enum class KernelPlace { inside, apart };
+enum class KernelStorage { in_file, apart };
 
 template <Real T>
 class KernelMachine {
@@ -90,7 +92,7 @@ class KernelMachine {
   const Vector<T>& intercept() const { return intercept_; }
   const FitRecord& record() const { return record_; }
 
-  ModelFile to_file(KernelPlace place = KernelPlace::inside) const;
+  ModelFile to_file(KernelStorage storage = KernelStorage::in_file) const;
   static KernelMachine from_file(const ModelFile& file, const std::string& source,
                                  const std::optional<Kernel>& apart = {});
   void save(const std::string& path) const { write_model_file(path, to_file()); }
@@ -108,5 +110,17 @@ using AnyKernelMachine = std::variant<KernelMachine<float>, KernelMachine<double
 AnyKernelMachine load_kernel_machine(const std::string& path);
 AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source,
                                           const std::optional<Kernel>& apart = {});
+
+// Squared-loss Fourier machines that learn in parts: sums over rows add up.
+
+// The machine that a fit to the rows it has seen and to these gives, with its kernel, width and scaling as they are.
+// Error when it holds no sums: it must be a direct Fourier fit with keep_moments, not from a file.
+template <Real T>
+KernelMachine<T> fit_further(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution = {});
+
+// The machine that a fit to the rows of both gives. Error when they differ in kernel, frequencies, scaling, alpha or
+// intercept.
+template <Real T>
+KernelMachine<T> merge(const KernelMachine<T>& a, const KernelMachine<T>& b, const Execution& execution = {});
 
 }  // namespace carmina

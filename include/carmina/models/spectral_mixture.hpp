@@ -1,17 +1,40 @@
 // models/spectral_mixture.hpp -- Gaussian processes whose kernel, a spectral mixture, is learnt from the data
 // [Jung2019].
 #pragma once
-#include <carmina/features/allocation.hpp>
+#include <carmina/core/execution.hpp>
+#include <carmina/kernels/coupling.hpp>
+#include <carmina/kernels/mixture_kernel.hpp>
 #include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/spectral_parameters.hpp>
-#include <carmina/solvers/mixture_processes.hpp>
-#include <carmina/solvers/report.hpp>
+#include <carmina/models/report.hpp>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace carmina {
+
+// K_0(delta) = sum_q w_q A_q k_q(delta), A_q = B_q B_q* (SPEC 4): each component has its B_q, or each frequency the
+// factor of a differential coupling. One output: B_q = 1. Also the shape of a gradient by these parameters.
+struct SpectralParameters {
+  Mixture mixture;
+  Matrix<double> real, imaginary;  // B_q (Q, p rank); imaginary empty: none
+  Vector<double> noise;            // variances (p)
+  Matrix<double> inducing;         // (m, d); empty unless points are learnt
+  OutputCoupling coupling = LearntFactors{};
+
+  Index dim_out() const { return noise.size(); }
+  SpectralParameters zeros() const;
+};
+
+// Components in their means and deviations, or in the natural parameters of exponential families, of which the Gaussian
+// is one [Jung2019, Example 2]. Both are taken about a start and in units of its widths: eta_1 = (mu - mu_0) sigma_0 /
+// sigma^2, eta_2 = -sigma_0^2 / (2 sigma^2), or (mu - mu_0) / sigma_0, log(sigma / sigma_0). That is the same family,
+// and steps of one length then suit components of any width.
+enum class Parameterization { natural, general };
+Parameterization parse_parameterization(const std::string& name);
+std::string parameterization_name(Parameterization parameterization);
 
 // Fourier features (any number of rows), the n x n matrix, or inducing points.
 enum class Inference { fourier, exact, inducing };
@@ -53,11 +76,14 @@ struct SpectralMixtureOptions {
   std::uint64_t seed = 0;
   std::vector<std::string> input_names = {}, target_names = {};  // kept in the model
   Execution execution = {};
-  // Told after each step: start, step, the objective (evidence less divergence).
-  std::function<void(Index start, Index step, double value)> told = {};
+  // Called after each step: start, step, the objective (evidence less divergence).
+  std::function<void(Index start, Index step, double value)> on_step = {};
 
   void check() const;
 };
+
+struct WeightedFrequencies;  // spectral points and their factors
+struct MixtureState;
 
 class SpectralMixtureMachine {
  public:
@@ -109,7 +135,7 @@ class SpectralMixtureMachine {
   const FitRecord& record() const { return record_; }
   const SolveReport& report() const { return record_.report; }
   // Spectral points in cycles of a set, (M, d), with their weights a^2 (M): what the features are made of.
-  const std::vector<WeightedFrequencies>& points() const { return points_; }
+  const std::vector<WeightedFrequencies>& points() const;
 
   ModelFile to_file() const;
   static SpectralMixtureMachine from_file(const ModelFile& file, const std::string& source);
@@ -121,9 +147,7 @@ class SpectralMixtureMachine {
   SpectralParameters parameters_;
   Vector<double> intercept_;
   Inference inference_ = Inference::fourier;
-  std::vector<WeightedFrequencies> points_;  // of each draw (fourier)
-  std::vector<FourierPosterior> posteriors_;
-  MixtureProcess process_;  // exact, inducing
+  std::shared_ptr<const MixtureState> state_;  // what predictions are made of; shared by copies
   double evidence_ = 0;
   std::vector<double> curve_, start_evidences_;
   FitRecord record_;

@@ -1,7 +1,26 @@
-// sketches/sketch.hpp -- one sample of a sketch: a few anchor rows and a matrix that mixes them.
+// sketches/sketch.hpp -- a sampled sketch: the rows that it keeps and the matrix over them.
 #pragma once
-#include <carmina/features/mixing.hpp>
+#include <Eigen/SparseCore>
+#include <carmina/core/matrix.hpp>
+#include <variant>
 #include <vector>
+
+namespace carmina {
+
+// The matrix that turns kernel values at anchor rows into sketched ones.
+// (s, s'): S without its zero columns. Sparse by columns, one for each anchor row, so that a tile of anchors is a range
+// of them.
+using SparseMixing = Eigen::SparseMatrix<double>;
+using Mixing = std::variant<SparseMixing, Matrix<double>>;
+
+inline Index rows_of(const Mixing& mixing) {
+  return std::visit([](const auto& m) -> Index { return m.rows(); }, mixing);
+}
+inline Index columns_of(const Mixing& mixing) {
+  return std::visit([](const auto& m) -> Index { return m.cols(); }, mixing);
+}
+
+}  // namespace carmina
 
 namespace carmina::sketches {
 

@@ -1,7 +1,8 @@
-// theory/approximation.hpp -- how good a Fourier map is on given data: measured errors, and a report in plain words.
+// theory/approximation.hpp -- the error and the cost of a Fourier map, measured.
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/kernels/kernel.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -52,5 +53,17 @@ ApproximationReport approximation_report(const Kernel& kernel, const Matrix<doub
 
 // An interval for the chance of an event seen `hits` times in `trials`, whose coverage is never below `confidence`.
 Interval clopper_pearson(Index hits, Index trials, double confidence);
+
+// What the operators of a Fourier model cost, measured: P (predict), its adjoint P*, and P*P.
+
+// [Brault2016, Tables 1 and 2] gives P theta = Phi(X)* theta, P* Y and P*P theta for one row; here seconds for all rows
+// of X, best of some repetitions. P*P is P*(P theta), never a matrix of size D^2, and its formulas in Table 1 for
+// differential kernels replace <w_j, w_k> by |w_k|^2.
+struct OperatorCost {
+  double apply, adjoint, normal;  // seconds
+  std::size_t stored;             // bytes of frequencies and factors that a model keeps; solvers hold a second copy
+};
+OperatorCost operator_cost(const Kernel& kernel, Index n_components, ConstView<double> X, int repetitions = 5,
+                           const Execution& execution = {});
 
 }  // namespace carmina::theory

@@ -1,5 +1,5 @@
 // backends/cpu/bfloat16.cpp -- compiled for AVX-512 BF16; reduced_gram.cpp asks the machine before it calls.
-#include "bfloat16.hpp"
+#include "backends/cpu/bfloat16.hpp"
 
 #ifdef __AVX512BF16__
 #include <immintrin.h>

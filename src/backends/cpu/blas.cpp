@@ -1,5 +1,6 @@
 // backends/cpu/blas.cpp -- calls into OpenBLAS.
-#include <carmina/backends/blas.hpp>
+#include "backends/blas.hpp"
+
 #include <carmina/core/error.hpp>
 
 #include <cblas.h>

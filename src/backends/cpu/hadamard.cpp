@@ -1,8 +1,7 @@
 // backends/cpu/hadamard.cpp -- takes the transform of the instruction set that the vector math runs on.
-#include "hadamard_loops.hpp"
-
-#include <carmina/backends/hadamard.hpp>
-#include <carmina/backends/vector_math.hpp>
+#include "backends/hadamard.hpp"
+#include "backends/cpu/hadamard_loops.hpp"
+#include "backends/vector_math.hpp"
 
 #include <cstdint>
 #include <string_view>

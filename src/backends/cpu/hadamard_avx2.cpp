@@ -1,5 +1,5 @@
 // backends/cpu/hadamard_avx2.cpp -- the Walsh-Hadamard transform on AVX2 registers.
-#include "hadamard_loops.hpp"
+#include "backends/cpu/hadamard_loops.hpp"
 
 #ifdef __AVX2__
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 // backends/cpu/hadamard_avx512.cpp -- the Walsh-Hadamard transform on AVX-512 registers.
-#include "hadamard_loops.hpp"
+#include "backends/cpu/hadamard_loops.hpp"
 
 #ifdef __AVX512F__
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 // backends/cpu/hadamard_portable.cpp -- the Walsh-Hadamard transform for any machine, one number at a time.
-#include "hadamard_loops.hpp"
+#include "backends/cpu/hadamard_loops.hpp"
 
 namespace carmina::backend {
 namespace {

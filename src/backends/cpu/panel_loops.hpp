@@ -4,7 +4,7 @@
 // A product is always the same chain of multiply-adds along the inputs, wherever its row and its panel's row stand, so
 // that values do not depend on how rows and columns were cut into tiles.
 #pragma once
-#include "elementary.hpp"
+#include "backends/cpu/elementary.hpp"
 
 #include <carmina/core/matrix.hpp>
 

@@ -1,8 +1,7 @@
 // backends/cpu/reduced_gram.cpp -- blocks of rows, then products of column tiles, on all threads.
-#include "bfloat16.hpp"
-
-#include <carmina/backends/blas.hpp>
-#include <carmina/backends/reduced_gram.hpp>
+#include "backends/reduced_gram.hpp"
+#include "backends/blas.hpp"
+#include "backends/cpu/bfloat16.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // backends/cpu/tiled.cpp -- tasks over tiles; each calls serial BLAS or LAPACK.
-#include <carmina/backends/tiled.hpp>
+#include "backends/tiled.hpp"
+
 #include <carmina/core/error.hpp>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // backends/cpu/vector_math.cpp -- chooses the instruction set once, when first called.
-#include "vector_math_loops.hpp"
-
-#include <carmina/backends/vector_math.hpp>
+#include "backends/vector_math.hpp"
+#include "backends/cpu/vector_math_loops.hpp"
 
 #include <cmath>
 #include <concepts>

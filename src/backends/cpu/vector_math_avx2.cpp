@@ -1,7 +1,7 @@
 // backends/cpu/vector_math_avx2.cpp -- vector math on AVX2 registers; SLEEF's exponential, and its sine and cosine of
 // huge phases.
-#include "elementary.hpp"
-#include "vector_math_loops.hpp"
+#include "backends/cpu/elementary.hpp"
+#include "backends/cpu/vector_math_loops.hpp"
 
 #ifdef __AVX2__
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 // backends/cpu/vector_math_avx512.cpp -- vector math on AVX-512 registers; SLEEF's functions for huge phases.
-#include "elementary.hpp"
-#include "vector_math_loops.hpp"
+#include "backends/cpu/elementary.hpp"
+#include "backends/cpu/vector_math_loops.hpp"
 
 #ifdef __AVX512F__
 #include <immintrin.h>

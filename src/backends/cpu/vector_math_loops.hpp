@@ -1,9 +1,10 @@
 // backends/cpu/vector_math_loops.hpp -- the loops of vector_math.hpp over any vector type; one instance per
 // instruction set. A last partial vector goes through a padded copy, so each number gets the same arithmetic.
 #pragma once
-#include "panel_loops.hpp"
+#include "backends/cpu/panel_loops.hpp"
 
 #include <carmina/core/matrix.hpp>
+
 #include <cstring>
 
 namespace carmina::backend {

@@ -1,5 +1,5 @@
 // backends/cpu/vector_math_portable.cpp -- vector math for any machine: the standard library, one number at a time.
-#include "vector_math_loops.hpp"
+#include "backends/cpu/vector_math_loops.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,0 +1,44 @@
+// models/report.hpp -- what a solver did: which one, why, how far it came, and what the user is warned of.
+#pragma once
+#include <carmina/core/matrix.hpp>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace carmina {
+
+enum class SolveStatus { converged, not_converged };
+
+struct [[nodiscard]] SolveReport {
+  std::string solver;  // the one that ran, one of solver_names()
+  std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
+  std::string memory;  // what was planned to be held: "at most 41 MB of 4 GB: sums of order 2050 34 MB, ..."
+  SolveStatus status = SolveStatus::converged;
+  Index iterations = 1;  // of "sgd" and "adam": passes over the rows
+  double residual = 0;   // relative, of the linear system; 0 where a factorisation gave it; with other losses
+                         // than the squared one the relative duality gap: no other model is better by more
+  double objective = std::numeric_limits<double>::quiet_NaN();  // J at the solution, where the solver knows it
+  std::string message;                                  // what the user should know; empty when nothing is remarkable
+  std::vector<std::pair<std::string, double>> seconds;  // per phase, in order
+};
+
+// Adds the seconds between construction and destruction to a report.
+class PhaseTimer {
+ public:
+  PhaseTimer(SolveReport& report, std::string phase) : report_(report), phase_(std::move(phase)) {}
+  ~PhaseTimer() {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    report_.seconds.emplace_back(phase_, spent.count());
+  }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  SolveReport& report_;
+  std::string phase_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace carmina

@@ -1,0 +1,58 @@
+// features/expansion.hpp -- operator-valued Fourier maps as a scalar map and a factor B_j for each frequency.
+//
+// SPEC 1c: Phi(x) = [cos<x, w_j> B_jᵀ; sin<x, w_j> B_jᵀ]. So Phi(x)* theta = phi(x) E theta, where E turns the
+// coefficients of frequency j into B_j theta_j, a row of p numbers: products with data are those of the scalar map, and
+// E costs O(p) a frequency. The Gram matrix of Phi is that of phi times B_jᵀ B_k, entry by entry.
+#pragma once
+#include "features/fourier_map.hpp"
+#include "features/output_factors.hpp"
+
+#include <carmina/kernels/kernel.hpp>
+
+namespace carmina {
+
+class Expansion {
+ public:
+  // W (units, d): frequencies of the kernel's terms one after the other, as many for each.
+  Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_out);
+
+  Index units() const { return W_.rows(); }
+  Index dim_out() const { return dim_out_; }
+  Index dim_coef() const { return dim_coef_; }
+
+  // theta (dim_coef, 1) -> E theta (2 units, p), rows as the scalar map's features: cosines, then sines.
+  Matrix<double> expand(const Matrix<double>& theta) const;
+  // R (2 units, p) -> Eᵀ R (dim_coef, 1)
+  Matrix<double> contract(const Matrix<double>& R) const;
+  // Eᵀ (G (x) I_p) E, lower triangle, from the scalar map's Gram matrix G (2 units, 2 units), lower triangle.
+  Matrix<double> gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterStride<>> G, int threads) const;
+
+ private:
+  // The frequencies of one term. Its coefficients: (count, width) for the cosines, then for the sines.
+  struct Segment {
+    OutputFactors factors;
+    Index first, count, width, offset;  // width p': columns of B_j; offset of its coefficients
+    // What B_j is multiplied with (count): sqrt(weight), what the scalar map's 1/sqrt(units) lacks, and of bounded
+    // features what their measure lacks.
+    Vector<double> scale;
+  };
+  Matrix<double> columns(const Segment& segment) const;  // (count width, p): row (j, b) is column b of B_j
+
+  Matrix<double> W_;
+  Index dim_out_, dim_coef_ = 0;
+  std::vector<Segment> segments_;
+};
+
+// The first `count` frequencies that the stream holds for a term: (count, dim_in).
+Matrix<double> sample_frequencies(const Term& term, Index dim_in, Index count, const Random& random,
+                                  Sampling sampling = Sampling::iid);
+HadamardFrequencies sample_hadamard(const Term& term, Index dim_in, Index count, const Random& random);
+// Frequencies of all terms, n_components / 2 for each, each term from a stream of its own: (terms n_components / 2, d).
+Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
+                                       Sampling sampling = Sampling::iid);
+// With Sampling::phases n_components of them for the only term, and as many phases.
+Vector<double> sample_term_phases(Index n_components, std::uint64_t seed);
+// The same as signs and lengths, for kernels whose terms are all functions of |x - z|.
+HadamardFrequencies sample_term_hadamard(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed);
+
+}  // namespace carmina

@@ -1,0 +1,291 @@
+// models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
+// text.
+#include "models/file/fit_record_json.hpp"
+#include "models/machine/machine_map.hpp"
+
+#include <carmina/core/error.hpp>
+
+namespace carmina {
+namespace {
+
+using Json = nlohmann::json;
+
+template <Real T>
+constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "float64";
+
+// A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i", a mixture's arrays are
+// "mixture_weights.i", "mixture_means.i" and "mixture_scales.i".
+void put_mixture(ModelFile& file, std::size_t i, const Mixture& mixture) {
+  file.put<double>(format_text("mixture_weights.{}", i), Matrix<double>(mixture.weights));
+  file.put<double>(format_text("mixture_means.{}", i), mixture.means);
+  file.put<double>(format_text("mixture_scales.{}", i), mixture.scales);
+}
+
+SpectralMixture get_mixture(const ModelFile& file, std::size_t i, const std::string& family) {
+  const auto array = [&](const char* what) { return file.get<double>(format_text("mixture_{}.{}", what, i)); };
+  return SpectralMixture(array("weights").reshaped<Eigen::RowMajor>(), array("means"), array("scales"), family);
+}
+
+Json to_json(const Kernel& kernel, ModelFile& file) {
+  Json terms = Json::array();
+  for (const Term& term : kernel.terms()) {
+    require(!std::holds_alternative<Callable>(term.scalar) && !std::holds_alternative<UserSpectrum>(term.coupling),
+            "a model whose kernel is made of functions (Callable, Spectral, FromSignature) cannot be saved: files hold "
+            "numbers, never code");
+    Json json = {{"weight", term.weight},
+                 {"name", kernel_name(term.scalar)},
+                 {"length_scale", length_scale_values(term.scalar)},
+                 {"parameters", kernel_parameters(term.scalar)},
+                 {"coupling", coupling_name(term.coupling)}};
+    if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) {
+      json["family"] = family_name(mixture->mixture().family);
+      put_mixture(file, terms.size(), mixture->mixture());
+    }
+    if (has_bounded_features(term.coupling)) json["bounded"] = true;
+    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
+      json["coupling"] = "matrix";
+      file.put<double>(format_text("output_matrix.{}", terms.size()), matrix->A());
+    }
+    terms.push_back(std::move(json));
+  }
+  return terms;
+}
+
+Kernel kernel_from(const Json& json, const ModelFile& file) {
+  std::vector<Term> terms;
+  for (const Json& term : json) {
+    const auto coupling = term.at("coupling").get<std::string>();
+    const auto widths = term.at("length_scale").get<std::vector<double>>();
+    const auto name = term.at("name").get<std::string>();
+    ScalarKernel scalar =
+        name == SpectralMixture::name
+            ? ScalarKernel(get_mixture(file, terms.size(), term.at("family").get<std::string>()))
+            : make_scalar_kernel(name, widths.empty() ? std::nullopt : std::optional<LengthScale>(widths),
+                                 term.at("parameters").get<KernelParameters>());
+    require(is_stationary(scalar) != widths.empty(), "the {} kernel has {} length scales", kernel_name(scalar),
+            widths.size());
+    const auto weight = term.at("weight").get<double>();
+    if (coupling == "matrix") {
+      const auto matrix = format_text("output_matrix.{}", terms.size());
+      terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(matrix))});
+    } else {
+      terms.push_back({weight, std::move(scalar), parse_coupling(coupling, term.value("bounded", false))});
+    }
+  }
+  return Kernel(std::move(terms));
+}
+
+}  // namespace
+
+Json record_to_json(const FitRecord& record) {
+  Json seconds = Json::array();
+  for (const auto& [phase, spent] : record.report.seconds) seconds.push_back({phase, spent});
+  return {{"approximation", record.approximation},
+          {"n_components", record.n_components},
+          {"sampling", sampling_name(record.sampling)},
+          {"sketch", record.sketch},
+          {"loss", {{"name", loss_name(record.loss)}, {"parameters", loss_parameters(record.loss)}}},
+          {"joint_quantiles", record.joint_quantiles},
+          {"non_crossing", record.non_crossing},
+          {"alpha", record.alpha},
+          {"evidence", record.evidence ? Json(*record.evidence) : Json()},
+          {"fit_intercept", record.fit_intercept},
+          {"scale_inputs", record.scale_inputs},
+          {"fill_missing", record.fill_missing},
+          {"seed", record.seed},
+          {"rows", record.rows},
+          {"input_names", record.input_names},
+          {"target_names", record.target_names},
+          {"report",
+           {{"solver", record.report.solver},
+            {"reason", record.report.reason},
+            {"memory", record.report.memory},
+            {"converged", record.report.status == SolveStatus::converged},
+            {"iterations", record.report.iterations},
+            {"residual", record.report.residual},
+            {"objective", record.report.objective},
+            {"message", record.report.message},
+            {"seconds", seconds}}}};
+}
+
+FitRecord record_from_json(const Json& json) {
+  FitRecord record;
+  json.at("approximation").get_to(record.approximation);
+  json.at("n_components").get_to(record.n_components);
+  record.sampling = parse_sampling(json.value("sampling", std::string("iid")));
+  record.sketch = json.value("sketch", sketches::Parameters());
+  if (json.contains("loss")) {
+    const Json& loss = json.at("loss");
+    record.loss = make_loss(loss.at("name").get<std::string>(), loss.at("parameters").get<LossParameters>());
+  }
+  record.joint_quantiles = json.value("joint_quantiles", false);
+  record.non_crossing = json.value("non_crossing", false);
+  json.at("alpha").get_to(record.alpha);
+  if (const auto found = json.find("evidence"); found != json.end() && found->is_number()) {
+    record.evidence = found->get<double>();
+  }
+  json.at("fit_intercept").get_to(record.fit_intercept);
+  json.at("scale_inputs").get_to(record.scale_inputs);
+  json.at("fill_missing").get_to(record.fill_missing);
+  json.at("seed").get_to(record.seed);
+  json.at("rows").get_to(record.rows);
+  json.at("input_names").get_to(record.input_names);
+  json.at("target_names").get_to(record.target_names);
+  const Json& report = json.at("report");
+  report.at("solver").get_to(record.report.solver);
+  record.report.reason = report.value("reason", std::string());
+  record.report.memory = report.value("memory", std::string());
+  record.report.status = report.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
+  report.at("iterations").get_to(record.report.iterations);
+  report.at("residual").get_to(record.report.residual);
+  // A number that is not finite is null in JSON.
+  if (const auto found = report.find("objective"); found != report.end() && found->is_number()) {
+    record.report.objective = found->get<double>();
+  }
+  report.at("message").get_to(record.report.message);
+  report.at("seconds").get_to(record.report.seconds);
+  return record;
+}
+
+namespace {
+
+void put_vector(ModelFile& file, const std::string& name, const Vector<double>& values) {
+  if (values.size() > 0) file.put<double>(name, Matrix<double>(values));
+}
+
+Vector<double> get_vector(const ModelFile& file, const std::string& name, Index size) {
+  if (!file.tensors.contains(name)) return {};
+  const Vector<double> values = file.get<double>(name).reshaped<Eigen::RowMajor>();
+  require(values.size() == size, "'{}' has {} entries, expected {}", name, values.size(), size);
+  return values;
+}
+
+// Structured frequencies are their diagonals and lengths; terms have equally many.
+template <Real T>
+void put_frequencies(ModelFile& file, const FourierMap<T>& map) {
+  if (const HadamardFrequencies* structured = map.structured()) {
+    file.put<double>("hadamard_diagonals", structured->diagonals);
+    put_vector(file, "hadamard_lengths", structured->lengths);
+  } else {
+    file.put<T>("frequencies", map.frequencies());
+    if (map.phases().size() > 0) file.put<T>("phases", Matrix<T>(map.phases()));
+  }
+}
+
+// A first diagonal is zero where the map has no input.
+HadamardFrequencies get_structured(const ModelFile& file, const Kernel& kernel) {
+  HadamardFrequencies frequencies;
+  frequencies.diagonals = file.get<double>("hadamard_diagonals");
+  frequencies.lengths = file.get<double>("hadamard_lengths").reshaped<Eigen::RowMajor>();
+  frequencies.per_term = frequencies.lengths.size() / static_cast<Index>(kernel.terms().size());
+  require(frequencies.diagonals.rows() > 0, "'hadamard_diagonals' is empty");
+  frequencies.dim_in = (frequencies.diagonals.row(0).array() != 0).count();
+  frequencies.check();
+  return frequencies;
+}
+
+}  // namespace
+
+template <Real T>
+ModelFile KernelMachine<T>::to_file(KernelStorage storage) const {
+  ModelFile file;
+  Json description = {{"fit", record_to_json(record_)}};
+  if (storage == KernelStorage::in_file) description["kernel"] = to_json(kernel_, file);
+  std::visit(
+      [&file]<class M>(const M& map) {
+        if constexpr (std::same_as<M, FourierMap<T>>) {
+          put_frequencies(file, map);
+        } else {
+          file.put<T>("anchors", map.anchors());
+        }
+        put_vector(file, "input_shift", map.transform().shift);
+        put_vector(file, "input_factor", map.transform().factor);
+        put_vector(file, "input_fill", map.transform().fill);
+      },
+      *map_);
+  put_vector(file, "target_mean", record_.target_mean);
+  put_vector(file, "row_weights", record_.weights);
+  if (output_root_.size() > 0) file.put<T>("output_root", output_root_);
+  file.put<T>("coefficients", coefficients_);
+  file.put<T>("intercept", Matrix<T>(intercept_));
+  file.texts["type"] = "kernel_machine";
+  file.texts["precision"] = precision_name<T>;
+  file.texts["description"] = description.dump();
+  return file;
+}
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::string& source,
+                                             const std::optional<Kernel>& apart) {
+  try {
+    const Json description = Json::parse(file.text("description"));
+    FitRecord record = record_from_json(description.at("fit"));
+    Kernel kernel = apart ? *apart : kernel_from(description.at("kernel"), file);
+    const bool structured = file.tensors.contains("hadamard_lengths");
+    const bool fourier = structured || file.tensors.contains("frequencies");
+    HadamardFrequencies signs;
+    if (structured) signs = get_structured(file, kernel);
+    Matrix<T> base;
+    if (!structured) base = file.get<T>(fourier ? "frequencies" : "anchors");
+    const Index d = structured ? signs.dim_in : base.cols();
+    InputTransform transform{get_vector(file, "input_shift", d), get_vector(file, "input_factor", d),
+                             get_vector(file, "input_fill", d)};
+    require(transform.shift.size() == transform.factor.size(), "input_shift and input_factor do not go together");
+    const Matrix<T> intercept_column = file.get<T>("intercept");
+    const Vector<T> intercept = Eigen::Map<const Vector<T>>(intercept_column.data(), intercept_column.size());
+    record.target_mean = get_vector(file, "target_mean", intercept.size());
+    record.weights = get_vector(file, "row_weights", fourier ? 0 : base.rows());
+    require(record.weights.size() == 0 || (record.weights.array() > 0).all(), "'row_weights' must be positive");
+    kernel.check_dimensions(d, intercept.size());
+    const auto make_map = [&]() -> Map {
+      if (structured) return FourierMap<T>(std::move(signs), std::move(transform));
+      if (file.tensors.contains("phases")) {
+        const Matrix<T> phases = file.get<T>("phases");
+        require(kernel.separable() != nullptr, "'phases' do not go with the kernel");
+        return FourierMap<T>(std::move(base), phases.template reshaped<Eigen::RowMajor>(), std::move(transform));
+      }
+      if (fourier) return FourierMap<T>(std::move(base), std::move(transform));
+      if (const Term* term = kernel.separable())
+        return KernelMap<T>(term->scalar, std::move(base), std::move(transform));
+      return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));
+    };
+    std::shared_ptr<const Map> map = share_map<T>(make_map());
+    Matrix<T> root;
+    if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
+    return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,
+                         std::move(record));
+  } catch (const Json::exception& error) {
+    fail("{}: the model's description is not valid: {}", source, error.what());
+  } catch (const Error& error) {
+    fail("{}: {}", source, error.what());
+  }
+}
+
+AnyKernelMachine kernel_machine_from_file(const ModelFile& file, const std::string& source,
+                                          const std::optional<Kernel>& apart) {
+  const auto type = file.texts.find("type");
+  require(type == file.texts.end() || type->second != "spectral_mixture",
+          "{}: a spectral mixture, not a kernel machine; Python's carmina.load and C++'s Predictor read either",
+          source);
+  require(type != file.texts.end() && type->second == "kernel_machine", "{}: not a kernel machine", source);
+  const auto precision = file.texts.find("precision");
+  if (precision != file.texts.end() && precision->second == precision_name<float>) {
+    return KernelMachine<float>::from_file(file, source, apart);
+  }
+  require(precision != file.texts.end() && precision->second == precision_name<double>, "{}: unknown precision",
+          source);
+  return KernelMachine<double>::from_file(file, source, apart);
+}
+
+AnyKernelMachine load_kernel_machine(const std::string& path) {
+  return kernel_machine_from_file(read_model_file(path), path);
+}
+
+template ModelFile KernelMachine<float>::to_file(KernelStorage) const;
+template ModelFile KernelMachine<double>::to_file(KernelStorage) const;
+template KernelMachine<float> KernelMachine<float>::from_file(const ModelFile&, const std::string&,
+                                                              const std::optional<Kernel>&);
+template KernelMachine<double> KernelMachine<double>::from_file(const ModelFile&, const std::string&,
+                                                                const std::optional<Kernel>&);
+
+}  // namespace carmina

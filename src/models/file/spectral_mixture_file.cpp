@@ -1,0 +1,217 @@
+// models/file/spectral_mixture_file.cpp -- a learnt spectral mixture to and from its file: arrays as tensors, the rest
+// as one JSON text.
+#include "models/file/fit_record_json.hpp"
+#include "models/mixture/mixture_state.hpp"
+
+#include <carmina/core/error.hpp>
+#include <carmina/models/spectral_mixture.hpp>
+
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+using Json = nlohmann::json;
+
+void put_if_any(ModelFile& file, const std::string& name, const Matrix<double>& values) {
+  if (values.size() > 0) file.put<double>(name, values);
+}
+Matrix<double> get_if_any(const ModelFile& file, const std::string& name) {
+  return file.tensors.contains(name) ? file.get<double>(name) : Matrix<double>();
+}
+Vector<double> get_vector(const ModelFile& file, const std::string& name) { return file.get<double>(name).col(0); }
+
+// The lower triangle row after row: half the size of the matrix.
+Matrix<double> packed(const Matrix<double>& L) {
+  const Index n = L.rows();
+  Matrix<double> out(n * (n + 1) / 2, 1);
+  for (Index i = 0, at = 0; i < n; at += ++i) out.col(0).segment(at, i + 1) = L.row(i).head(i + 1).transpose();
+  return out;
+}
+Matrix<double> unpacked(const Matrix<double>& values, Index n, const char* name) {
+  require(values.size() == n * (n + 1) / 2, "{} holds {} numbers, expected the lower triangle of order {}", name,
+          values.size(), n);
+  Matrix<double> L = Matrix<double>::Zero(n, n);
+  for (Index i = 0, at = 0; i < n; at += ++i) L.row(i).head(i + 1) = values.col(0).segment(at, i + 1).transpose();
+  return L;
+}
+
+// What the fit was asked, as far as it is not in the record.
+Json options_to_json(const SpectralMixtureOptions& o) {
+  const auto* given = std::get_if<LearntFactors>(&o.coupling);
+  const LearntFactors factors = given ? *given : LearntFactors{};
+  return {{"n_mixtures", o.n_mixtures},
+          {"n_components", o.n_components},
+          {"parameterization", parameterization_name(o.parameterization)},
+          {"allocation", allocation_name(o.allocation)},
+          {"kl_copies", kl_copies_name(o.kl_copies)},
+          {"solver", o.solver},
+          {"max_iter", o.max_iter},
+          {"tol", o.tol},
+          {"learning_rate", o.learning_rate},
+          {"step_draws", o.step_draws},
+          {"n_draws", o.n_draws},
+          {"n_starts", o.n_starts},
+          {"n_inducing", o.n_inducing},
+          {"outputs", coupling_name(o.coupling)},
+          {"rank", factors.rank},
+          {"phases", factors.phases},
+          {"learning_rows", o.learning_rows}};
+}
+
+SpectralMixtureOptions options_from_json(const Json& json) {
+  SpectralMixtureOptions o;
+  json.at("n_mixtures").get_to(o.n_mixtures);
+  json.at("n_components").get_to(o.n_components);
+  o.parameterization = parse_parameterization(json.at("parameterization").get<std::string>());
+  o.allocation = parse_allocation(json.at("allocation").get<std::string>());
+  o.kl_copies = parse_kl_copies(json.at("kl_copies").get<std::string>());
+  json.at("solver").get_to(o.solver);
+  json.at("max_iter").get_to(o.max_iter);
+  json.at("tol").get_to(o.tol);
+  json.at("learning_rate").get_to(o.learning_rate);
+  json.at("step_draws").get_to(o.step_draws);
+  json.at("n_draws").get_to(o.n_draws);
+  json.at("n_starts").get_to(o.n_starts);
+  json.at("n_inducing").get_to(o.n_inducing);
+  o.coupling = parse_coupling(json.at("outputs").get<std::string>());
+  if (auto* factors = std::get_if<LearntFactors>(&o.coupling)) {
+    json.at("rank").get_to(factors->rank);
+    json.at("phases").get_to(factors->phases);
+  }
+  json.at("learning_rows").get_to(o.learning_rows);
+  return o;
+}
+
+// Files of version 0.1 before they had a record: what the solver did stood beside the mixture.
+FitRecord old_record(const Json& about) {
+  FitRecord record;
+  SolveReport& report = record.report;
+  report.solver = about.at("solver").get<std::string>();
+  report.reason = about.at("reason").get<std::string>();
+  report.iterations = about.at("iterations").get<Index>();
+  report.status = about.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
+  report.message = about.at("message").get<std::string>();
+  report.seconds = about.at("seconds").get<std::vector<std::pair<std::string, double>>>();
+  return record;
+}
+
+}  // namespace
+
+ModelFile SpectralMixtureMachine::to_file() const {
+  ModelFile file;
+  file.texts["type"] = "spectral_mixture";
+  file.put<double>("weights", Matrix<double>(parameters_.mixture.weights));
+  file.put<double>("means", parameters_.mixture.means);
+  file.put<double>("scales", parameters_.mixture.scales);
+  file.put<double>("noise", Matrix<double>(parameters_.noise));
+  file.put<double>("intercept", Matrix<double>(intercept_));
+  put_if_any(file, "factors.real", parameters_.real);
+  put_if_any(file, "factors.imaginary", parameters_.imaginary);
+  for (std::size_t k = 0; k < state_->points.size(); ++k) {
+    file.put<double>(format_text("points.{}", k), state_->points[k].W);
+    file.put<double>(format_text("points.{}.real", k), state_->points[k].real);
+    put_if_any(file, format_text("points.{}.imaginary", k), state_->points[k].imaginary);
+    file.put<double>(format_text("beta.{}", k), Matrix<double>(state_->posteriors[k].beta));
+    file.put<double>(format_text("precision_root.{}", k), packed(state_->posteriors[k].L));
+  }
+  if (state_->process.anchors.size() > 0) {
+    file.put<double>("anchors", state_->process.anchors);
+    file.put<double>("coefficients", state_->process.coefficients);
+    file.put<double>("root", packed(state_->process.L));
+    if (state_->process.LB.size() > 0) file.put<double>("second_root", packed(state_->process.LB));
+  }
+  file.texts["mixture"] = Json{
+      {"family", family_name(parameters_.mixture.family)},
+      {"inference", inference_name(inference_)},
+      {"structure", is_differential(parameters_.coupling) ? coupling_name(parameters_.coupling) : "factors"},
+      {"draws", state_->points.size()},
+      {"evidence", evidence_},
+      {"start_evidences", start_evidences_},
+      {"curve", curve_},
+      {"options", options_to_json(options_)},
+      {"fit", record_to_json(
+                  record_)}}.dump();
+  if (record_.target_mean.size() > 0) file.put<double>("target_mean", Matrix<double>(record_.target_mean));
+  return file;
+}
+
+SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, const std::string& source) {
+  const auto type = file.texts.find("type");
+  require(type != file.texts.end() && type->second == "spectral_mixture", "{}: not a spectral mixture", source);
+  try {
+    SpectralMixtureMachine m;
+    MixtureState state;
+    const Json about = Json::parse(file.text("mixture"));
+    m.inference_ = parse_inference(about.at("inference").get<std::string>());
+    m.parameters_.coupling = parse_coupling(about.at("structure").get<std::string>());
+    m.parameters_.mixture = {get_vector(file, "weights"), file.get<double>("means"), file.get<double>("scales"),
+                             make_mixture_family(about.at("family").get<std::string>())};
+    m.parameters_.mixture.check();
+    m.parameters_.noise = get_vector(file, "noise");
+    m.intercept_ = get_vector(file, "intercept");
+    m.parameters_.real = get_if_any(file, "factors.real");
+    m.parameters_.imaginary = get_if_any(file, "factors.imaginary");
+    const Index p = m.dim_out(), d = m.dim_in();
+    require(m.parameters_.noise.size() == p, "noise is for {} outputs, intercept for {}", m.parameters_.noise.size(),
+            p);
+    const auto draws = about.at("draws").get<Index>();
+    for (Index k = 0; k < draws; ++k) {
+      WeightedFrequencies points{file.get<double>(format_text("points.{}", k)),
+                                 file.get<double>(format_text("points.{}.real", k)),
+                                 get_if_any(file, format_text("points.{}.imaginary", k)), m.parameters_.noise};
+      require(points.W.cols() == d && points.real.rows() == points.W.rows() && points.real.cols() > 0 &&
+                  points.real.cols() % p == 0 &&
+                  (points.imaginary.size() == 0 ||
+                   (points.imaginary.rows() == points.real.rows() && points.imaginary.cols() == points.real.cols())),
+              "the arrays of spectral points do not fit each other");
+      FourierPosterior posterior;
+      posterior.beta = get_vector(file, format_text("beta.{}", k));
+      require(posterior.beta.size() == points.dim_coef(), "beta has {} numbers, expected {}", posterior.beta.size(),
+              points.dim_coef());
+      posterior.L =
+          unpacked(file.get<double>(format_text("precision_root.{}", k)), points.dim_coef(), "precision_root");
+      state.points.push_back(std::move(points));
+      state.posteriors.push_back(std::move(posterior));
+    }
+    if (m.inference_ == Inference::fourier) {
+      require(draws > 0, "there are no spectral points");
+    } else {
+      state.process.anchors = file.get<double>("anchors");
+      state.process.coefficients = file.get<double>("coefficients");
+      const Index n = state.process.anchors.rows();
+      require(state.process.anchors.cols() == d && state.process.coefficients.rows() == n &&
+                  state.process.coefficients.cols() == p,
+              "the arrays of the process do not fit each other");
+      state.process.L = unpacked(file.get<double>("root"), n, "root");
+      if (file.tensors.contains("second_root")) {
+        state.process.LB = unpacked(file.get<double>("second_root"), n, "second_root");
+      }
+    }
+    m.evidence_ = about.at("evidence").get<double>();
+    m.curve_ = about.at("curve").get<std::vector<double>>();
+    m.start_evidences_ = about.at("start_evidences").get<std::vector<double>>();
+    const bool recorded = about.contains("fit");
+    m.record_ = recorded ? record_from_json(about.at("fit")) : old_record(about);
+    if (recorded) m.options_ = options_from_json(about.at("options"));
+    m.options_.inference = m.inference_;
+    m.options_.family = m.parameters_.mixture.family;
+    m.options_.fit_intercept = m.record_.fit_intercept;
+    m.options_.seed = m.record_.seed;
+    m.options_.input_names = m.record_.input_names;
+    m.options_.target_names = m.record_.target_names;
+    m.record_.target_mean = file.tensors.contains("target_mean") ? get_vector(file, "target_mean") : m.intercept_;
+    require(m.record_.target_mean.size() == p, "target_mean has {} entries, expected {}", m.record_.target_mean.size(),
+            p);
+    m.record_.evidence = m.evidence_;
+    if (!m.curve_.empty()) m.record_.report.objective = m.curve_.back();
+    m.state_ = std::make_shared<const MixtureState>(std::move(state));
+    return m;
+  } catch (const Json::exception& error) {
+    fail("{}: the model's description is not valid: {}", source, error.what());
+  } catch (const Error& error) {
+    fail("{}: {}", source, error.what());
+  }
+}
+
+}  // namespace carmina

@@ -1,0 +1,79 @@
+// models/fit/fit.cpp -- what is decided before a fit proper: joint quantiles, alpha and widths that are chosen by the
+// data.
+#include "models/fit/fit_pipeline.hpp"
+#include "models/fit/learn_from_rows.hpp"
+#include "models/fit/repeated_targets.hpp"
+
+#include <carmina/core/error.hpp>
+
+namespace carmina {
+namespace {
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
+}  // namespace
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& options) {
+  return fit(std::vector<RowSource<T>*>{&rows}, options);
+}
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options) {
+  options.check();
+  DataRows<T> rows(parts);
+  require(rows.dim_out() > 0, "fit: Y has no columns");
+  const auto* pinball = std::get_if<Pinball>(&options.loss);
+  const auto levels = pinball ? static_cast<Index>(pinball->levels.size()) : 1;
+  if (rows.dim_out() == 1 && levels > 1) {
+    std::vector<std::unique_ptr<RepeatedTargets<T>>> repeated;
+    std::vector<RowSource<T>*> sources;
+    for (RowSource<T>* part : parts) {
+      sources.push_back(repeated.emplace_back(std::make_unique<RepeatedTargets<T>>(*part, levels)).get());
+    }
+    DataRows<T> all(sources);
+    KernelMachine<T> machine = FitPipeline<T>(all, options).run();
+    machine.record_.joint_quantiles = true;
+    return machine;
+  }
+  std::visit([&](const auto& loss) { loss.check(rows.dim_out()); }, options.loss);
+  if (options.by_evidence) {
+    SolveReport learning;
+    FitOptions learnt = options;
+    const LearntKernel found = learn_from_rows(rows, options, learning);
+    learnt.by_evidence = false;
+    learnt.kernel = found.kernel;
+    learnt.alpha = found.alpha;
+    KernelMachine<T> machine = FitPipeline<T>(rows, learnt).run();
+    FitRecord& record = machine.record_;
+    record.evidence = found.evidence;
+    record.report.seconds.insert(record.report.seconds.begin(), learning.seconds.begin(), learning.seconds.end());
+    if (!found.converged) {
+      const auto rising = format_text("the evidence was still rising after {} steps", found.iterations);
+      record.report.message = joined(record.report.message, rising);
+    }
+    return machine;
+  }
+  if (options.alpha_by) {
+    const auto path = FitPipeline<T>(rows, options)
+                          .run_path(options.alphas.empty() ? path_alphas() : options.alphas,
+                                    *options.alpha_by == AlphaScore::leave_one_out);
+    const std::size_t best = best_point(path.points(), *options.alpha_by);
+    KernelMachine<T> machine = path.machine(best);
+    std::string& message = machine.record_.report.message;
+    message = joined(message, end_of_alphas(path.points(), best));
+    return machine;
+  }
+  return FitPipeline<T>(rows, options).run();
+}
+
+#define CARMINA_INSTANTIATE(T)                                                       \
+  template KernelMachine<T> KernelMachine<T>::fit(RowSource<T>&, const FitOptions&); \
+  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina

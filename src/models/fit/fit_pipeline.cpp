@@ -1,0 +1,177 @@
+// models/fit/fit_pipeline.cpp -- prepares a fit, chooses its way and makes the machine.
+#include "models/fit/fit_pipeline.hpp"
+#include "features/sample_map.hpp"
+#include "models/fit/ways.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace carmina {
+
+template <Real T>
+FitPipeline<T>::FitPipeline(DataRows<T>& data, const FitOptions& given)
+    : options(given),
+      execution(given.execution),
+      rows(data),
+      task(given, data.dim_in(), data.dim_out(), 0, sizeof(T)) {}
+
+template <Real T>
+void FitPipeline<T>::plan(std::optional<Index> known_rows) {
+  plan_ = plan_memory(way_table<T>(), task, known_rows, [&](Index count) { return rows.held_bytes(count); });
+  rows.read_at_once(plan_.ways.empty() ? block_rows(rows.dim_in() + rows.dim_out(), execution)
+                                       : plan_.ways[0].use.rows_at_once);
+}
+
+template <Real T>
+void FitPipeline<T>::prepare() {
+  plan(rows.known_rows());
+  {
+    PhaseTimer timer(report, "summary");
+    summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
+                        !options.kernel && !options.length_scale, &options.loss);
+    transform = input_transform(summary, options, options.differential());
+    kernel = resolve_kernel(summary, transform, options);
+    summary.sample.resize(0, 0);
+  }
+  task.n = static_cast<double>(summary.rows);
+  plan(summary.rows);
+  const Index p = rows.dim_out();
+  kernel->check_dimensions(rows.dim_in(), p);
+  origin = options.fit_intercept ? summary.target_mean : Vector<double>(Vector<double>::Zero(p));
+  if (const Term* term = kernel->separable()) outputs = output_factor(*term, p);
+}
+
+template <Real T>
+void FitPipeline<T>::adopt(const PlannedWay& planned) {
+  rows.read_at_once(planned.use.rows_at_once);
+  report.memory = planned.use.text(plan_.limit);
+  report.solver = solver_name(planned.way->solver);
+}
+
+// Asked for by name; the only one that fits; or the one of least work among those whose work is known, else the first.
+template <Real T>
+const PlannedWay& FitPipeline<T>::choose() {
+  const PlannedWay* best = &plan_.ways[0];
+  double work = std::numeric_limits<double>::infinity(), other_work = work;
+  for (const PlannedWay& planned : plan_.ways) {
+    if (!planned.way->cost) continue;
+    const double here = planned.way->cost(task);
+    other_work = std::min(other_work, std::max(here, work));
+    if (here < work) work = here, best = &planned;
+  }
+  const WayInfo& way = *best->way;
+  const std::string name = solver_name(way.solver);
+  const double order = way.order(task);
+  if (task.solver != Solver::automatic) {
+    report.reason = format_text("{}: asked for", name);
+  } else if (!task.squared) {
+    report.reason = format_text("{}: loss '{}'", name, loss_name(options.loss));
+  } else if (way.solver == Solver::direct) {
+    report.reason = format_text("direct: a matrix of order {:.0f} fits in memory", order);
+    if (other_work < 20 * work) {
+      report.reason += format_text("; {:.2g} of the work of cg by the stored rates", work / other_work);
+    }
+  } else if (!plan_.find(Solver::direct) && plan_.direct_bytes > 0) {
+    report.reason = format_text("cg: with a matrix of order {:.0f} the fit would need {}, the memory budget is {}",
+                                order, format_bytes(plan_.direct_bytes), format_bytes(plan_.limit));
+  } else {
+    report.reason =
+        format_text("{}: faster than factoring a matrix of order {:.0f}, by the number of operations", name, order);
+  }
+  return *best;
+}
+
+template <Real T>
+KernelMachine<T> FitPipeline<T>::run() {
+  prepare();
+  const PlannedWay planned = choose();
+  adopt(planned);
+  const auto& way = static_cast<const Way<T>&>(*planned.way);
+  return way.run(*this, way);
+}
+
+template <Real T>
+KernelMachine<T> FitPipeline<T>::turn_to(Solver solver, const std::string& reason) {
+  const PlannedWay planned = *plan_.find(solver);
+  auto seconds = std::move(report.seconds);
+  report = {};
+  report.seconds = std::move(seconds);
+  report.reason = reason;
+  adopt(planned);
+  const auto& way = static_cast<const Way<T>&>(*planned.way);
+  return way.run(*this, way);
+}
+
+template <Real T>
+std::optional<PosedProblem<T>> FitPipeline<T>::pose_folds(Index folds) {
+  task.folds = static_cast<double>(folds);
+  prepare();
+  for (const PlannedWay& planned : plan_.ways) {
+    const auto& way = static_cast<const Way<T>&>(*planned.way);
+    if (!way.pose || (way.solver == Solver::direct && !task.separable && task.exact())) continue;
+    adopt(planned);
+    return way.pose(*this);
+  }
+  return std::nullopt;
+}
+
+template <Real T>
+HeldRows<T> FitPipeline<T>::held_rows() const {
+  HeldRows<T> held = rows.gather([](Index, double weight) { return weight > 0; }, execution, summary.rows);
+  require(held.rows() == summary.rows, "fit: the rows changed while they were read");
+  return held;
+}
+
+template <Real T>
+DualRows FitPipeline<T>::dual_rows(const HeldRows<T>& held) const {
+  return {held.Y.template cast<double>().rowwise() - origin.transpose(), held.weights.template cast<double>(), origin};
+}
+
+template <Real T>
+FourierMap<T> FitPipeline<T>::sample_map() const {
+  return sample_term_map<T>(*kernel, rows.dim_in(), options.n_components, options.seed, options.sampling, transform);
+}
+
+template <Real T>
+Moments FitPipeline<T>::sum(const FeatureRows& features) {
+  PhaseTimer timer(report, "gram");
+  Moments sums(features.features(), origin);
+  features.moments(sums);
+  if (options.keep_moments && task.fourier()) moments = std::make_shared<const Moments>(sums);
+  return sums;
+}
+
+template <Real T>
+KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution) {
+  FitRecord record;
+  record.approximation = task.sketch ? sketch_name(*task.sketch) : options.approximation;
+  record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.n_components;
+  if (task.sketch) record.sketch = sketch_parameters(*task.sketch);
+  record.loss = options.loss;
+  record.non_crossing = options.non_crossing;
+  record.sampling = options.sampling;
+  record.alpha = options.alpha;
+  record.fit_intercept = options.fit_intercept;
+  record.scale_inputs = options.scale_inputs;
+  record.fill_missing = options.fill_missing;
+  record.seed = options.seed;
+  record.rows = summary.rows;
+  record.target_mean = summary.target_mean;
+  record.input_names = options.input_names;
+  record.target_names = options.target_names;
+  record.report = report;
+  record.moments = moments;
+  record.weights = weights;
+  Matrix<T> root;
+  if (!outputs.identity()) root = outputs.root().template cast<T>();
+  return KernelMachine<T>(*kernel, share_map<T>(std::move(map)), solution.coefficients.template cast<T>(),
+                          std::move(root), solution.intercept.template cast<T>(), std::move(record));
+}
+
+template class FitPipeline<float>;
+template class FitPipeline<double>;
+
+}  // namespace carmina

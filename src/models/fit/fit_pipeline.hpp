@@ -1,0 +1,87 @@
+// models/fit/fit_pipeline.hpp -- one fit: summary of the rows, kernel, plan, a way from the table, machine.
+#pragma once
+#include "features/feature_rows.hpp"
+#include "models/fit/resolve_kernel.hpp"
+#include "models/machine/machine_map.hpp"
+#include "models/plan/memory_plan.hpp"
+#include "solvers/squared/alpha_path_solve.hpp"
+#include "solvers/squared/squared_loss.hpp"
+
+#include <carmina/models/alpha_path.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace carmina {
+
+// A squared-loss problem with its system in memory: sums over the rows of features, or a kernel matrix of the rows.
+template <Real T>
+struct PosedProblem {
+  typename KernelMachine<T>::Map map;  // of the machine
+
+  // Features of any rows, and an expansion where the kernel is not separable.
+  std::function<std::unique_ptr<FeatureRows>(const DataRows<T>& rows)> features = {};
+  std::optional<Expansion> expansion = {};
+
+  // Or K (n, n), lower triangle; (n p, n p) where the kernel is not separable.
+  Matrix<double> K = {};
+  DualRows dual = {};
+
+  // From coefficients of the problem, several solutions side by side, to those of the map; none: they are the same.
+  std::function<Matrix<double>(const Matrix<double>& coefficients)> to_map = {};
+
+  bool primal() const { return static_cast<bool>(features); }
+};
+
+template <Real T>
+class FitPipeline {
+ public:
+  using Map = typename KernelMachine<T>::Map;
+
+  FitPipeline(DataRows<T>& rows, const FitOptions& options);
+
+  KernelMachine<T> run();
+  MachinePath<T> run_path(const std::vector<double>& alphas, bool leave_one_out);
+  // For cross-validation: the problem of all rows, or nothing where none is posed or the budget does not hold the
+  // folds.
+  std::optional<PosedProblem<T>> pose_folds(Index folds);
+
+  // What ways need.
+  const FitOptions& options;
+  const Execution& execution;
+  DataRows<T>& rows;
+  SolveReport report;
+  FitTask task;  // with its sizes, once prepared
+  DataSummary summary;
+  InputTransform transform;
+  std::optional<Kernel> kernel;
+  OutputFactor outputs;                    // of a separable kernel
+  Vector<double> origin;                   // of the targets: their mean, or zero without an intercept
+  std::shared_ptr<const Moments> moments;  // to be kept with the machine
+  Vector<double> weights;                  // of the rows of an exact machine
+
+  const ScalarKernel& scalar() const { return kernel->terms()[0].scalar; }
+  IterationOptions iterations() const { return {options.max_iter, options.tol}; }
+  SquaredLossProblem problem() const { return {outputs, options.alpha, options.fit_intercept}; }
+  HeldRows<T> held_rows() const;  // all with a positive weight
+  DualRows dual_rows(const HeldRows<T>& held) const;
+  FourierMap<T> sample_map() const;
+  // Sums of features, kept with the machine where that is asked for.
+  Moments sum(const FeatureRows& features);
+  KernelMachine<T> finish(Map map, const LinearSolution& solution);
+  // Another way in the place of one that failed.
+  KernelMachine<T> turn_to(Solver solver, const std::string& reason);
+  bool has_planned(Solver solver) const { return plan_.find(solver) != nullptr; }
+
+ private:
+  void prepare();  // plan, summary, transform, kernel, outputs, plan again
+  void plan(std::optional<Index> known_rows);
+  // The way to take, and why; block sizes follow from its plan.
+  const PlannedWay& choose();
+  void adopt(const PlannedWay& planned);
+
+  MemoryPlan plan_;
+};
+
+}  // namespace carmina

@@ -1,0 +1,53 @@
+// models/fit/fit_task.hpp -- a fit as the table of ways sees it: what is asked for, and its sizes.
+#pragma once
+#include "data/data_rows.hpp"
+
+#include <carmina/models/fit_options.hpp>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace carmina {
+
+enum class Approximation { fourier, exact, sketch };
+enum class Solver { automatic, direct, cg, lsmr, idr, sgd, adam, newton, lbfgs };
+// The words of FitOptions for them, in the same order.
+inline constexpr auto solver_words =
+    std::to_array<const char*>({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
+
+Solver parse_solver(const std::string& name);  // Error for an unknown one
+std::string solver_name(Solver solver);
+
+struct FitTask {
+  const FitOptions& options;
+  Approximation approximation;
+  std::optional<sketches::Distribution> sketch;
+  Solver solver;
+  bool squared, smooth;  // the loss
+
+  double n = 0;             // rows
+  double d = 0, p = 0;      // inputs, outputs
+  double m = 0;             // scalar features of a Fourier map, components of a sketch
+  double order = 0;         // coefficients of a Fourier model that is not separable, else m
+  bool separable = true;    // the kernel is k A: outputs are separate in the eigenbasis of A
+  bool by_eigen = false;    // systems of so many different kinds that they share an eigendecomposition
+  double scalar_bytes = 8;  // of the data
+
+  // Not one fit but a path of alphas, perhaps with rows left out one by one, or the folds of a cross-validation.
+  bool path = false, leave_one_out = false;
+  double folds = 0;
+
+  // What is asked for, without sizes.
+  explicit FitTask(const FitOptions& options);
+  FitTask(const FitOptions& options, Index dim_in, Index dim_out, double rows, std::size_t bytes);
+
+  bool fourier() const { return approximation == Approximation::fourier; }
+  bool exact() const { return approximation == Approximation::exact; }
+  bool sketched() const { return approximation == Approximation::sketch; }
+  bool fewer_rows() const { return separable && n < m; }  // than features
+  double kernel_order() const { return separable ? n : n * p; }
+  RowGrid grid() const;
+};
+
+}  // namespace carmina

@@ -1,0 +1,83 @@
+// models/fit/kernel_matrices.hpp -- kernel matrices of all rows, made a few columns at a time.
+#pragma once
+#include "backends/tiled.hpp"
+#include "features/map_operations.hpp"
+
+#include <algorithm>
+#include <concepts>
+
+namespace carmina {
+
+constexpr Index kernel_rows_together = 512;  // columns of a kernel matrix made together
+
+// K(X, X), lower triangle, in double.
+template <Real T>
+Matrix<double> exact_gram(const ScalarKernel& kernel, const Matrix<T>& X, const InputTransform& transform,
+                          const Execution& execution) {
+  const Index n = X.rows();
+  Matrix<double> K(n, n);
+  for (Index first = 0; first < n; first += kernel_rows_together) {
+    execution.checkpoint({"kernel", first, n});
+    const Index count = std::min(kernel_rows_together, n - first), below = n - first;
+    const KernelMap<T> map(kernel, X.middleRows(first, count), transform);
+    auto target = K.block(first, first, below, count);
+    if constexpr (std::same_as<T, double>) {
+      evaluate(map, X.bottomRows(below), View<T>(target), execution);
+    } else {
+      Matrix<T> block(below, count);
+      evaluate(map, X.bottomRows(below), View<T>(block), execution);
+      target = block.template cast<double>();
+    }
+  }
+  return K;
+}
+
+// phi phiᵀ, lower triangle.
+template <Real T>
+Matrix<double> dual_gram(const Matrix<T>& phi, const Execution& execution) {
+  const Index n = phi.rows(), m = phi.cols();
+  Matrix<double> K(n, n);
+  Matrix<T> block;
+  for (Index first = 0; first < n; first += kernel_rows_together) {
+    execution.checkpoint({"kernel", first, n});
+    const Index rows = std::min(kernel_rows_together, n - first), before = first + rows;
+    block.resize(rows, before);
+    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, rows, before, m, T(1), phi.row(first).data(), m,
+                     phi.data(), m, T(0), block.data(), before, execution);
+    K.block(first, 0, rows, before) = block.template cast<double>();
+  }
+  return K;
+}
+
+// The upper triangle from the lower, a square at a time.
+inline void mirror_lower(Matrix<double>& K, const Execution& execution) {
+  constexpr Index side = 64;
+  const Index n = K.rows();
+  parallel_for((n + side - 1) / side, execution.thread_count(), [&](Index task, int) {
+    const Index i = task * side, height = std::min(side, n - i);
+    for (Index j = 0; j < i; j += side) K.block(j, i, side, height) = K.block(i, j, height, side).transpose();
+    for (Index k = i; k < i + height; ++k) {
+      for (Index l = i; l < k; ++l) K(l, k) = K(k, l);
+    }
+  });
+}
+
+// phiᵀ C in double.
+template <Real T>
+Matrix<double> transposed_product(const Matrix<T>& phi, const Matrix<double>& C, const Execution& execution) {
+  const Index m = phi.cols(), q = C.cols();
+  Matrix<double> out = Matrix<double>::Zero(m, q);
+  for (Index first = 0; first < phi.rows(); first += kernel_rows_together) {
+    const Index rows = std::min(kernel_rows_together, phi.rows() - first);
+    const Matrix<double> block = phi.middleRows(first, rows).template cast<double>();
+    backend::gemm<double>(backend::Transpose::yes, backend::Transpose::no, m, q, rows, 1, block.data(), m,
+                          C.row(first).data(), q, 1, out.data(), q, execution);
+  }
+  return out;
+}
+
+// U / sqrt(mu) (order, rank) of a positive semi-definite H = U diag(mu) Uᵀ, by the eigenvalues that are not rounding
+// (SPEC 2b).
+Matrix<double> whitening(Matrix<double> H, const Execution& execution);
+
+}  // namespace carmina

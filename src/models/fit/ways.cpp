@@ -1,0 +1,105 @@
+// models/fit/ways.cpp -- the table itself, what its ways share, and the solution of posed problems.
+#include "models/fit/ways.hpp"
+#include "features/moments_builder.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace carmina {
+
+template <Real T>
+const std::vector<Way<T>>& ways() {
+  static const std::vector<Way<T>> table = [] {
+    std::vector<Way<T>> all;
+    for (const auto& part : {fourier_ways<T>(), exact_ways<T>(), sketched_ways<T>(), loss_ways<T>()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return table;
+}
+template const std::vector<Way<float>>& ways<float>();
+template const std::vector<Way<double>>& ways<double>();
+
+// Sizes decide between ways of one solver, never whether there is one: any will do here.
+std::vector<Solver> solvers_for(const FitTask& task) {
+  std::vector<Solver> found = {Solver::automatic};
+  for (const auto& way : ways<double>()) {
+    const bool listed = std::find(found.begin(), found.end(), way.solver) != found.end();
+    if (!listed && way.applies(task)) found.push_back(way.solver);
+  }
+  return found;
+}
+
+// The frequencies in double and in the data's precision, as they are and in panels.
+void add_map(MemoryUse& use, const FitTask& t) {
+  const double count = t.options.sampling == Sampling::phases ? t.m : t.m / 2;
+  use.add("frequencies", count * t.d * (2 * number_bytes + 2 * t.scalar_bytes));
+}
+
+// Sums over stretches of rows, sixteen under way, of the open segment and in all; and the features of a tile of each
+// thread where they outgrow its scratch.
+void add_products(MemoryUse& use, const FitTask& t) {
+  constexpr double scratch = 524288;
+  const double stretches = std::clamp(t.n / static_cast<double>(t.grid().stretch), 1.0, 16.0);
+  const double sums = (stretches * t.scalar_bytes + 3 * number_bytes) * t.m * (t.p + 1);
+  const double tiles = std::max(0.0, 16 * t.m * t.scalar_bytes - scratch) * t.options.execution.thread_count();
+  use.add("sums of a product", sums + tiles);
+  use.row_bytes += (t.p + 1) * t.scalar_bytes;
+}
+
+// Vectors of an iterative solver: solution, residual, direction, their products and copies.
+void add_vectors(MemoryUse& use, double length, double count) { use.add("vectors", count * length * number_bytes); }
+
+// A system solved in place; one eigendecomposition takes twice its matrix besides.
+void add_system(MemoryUse& use, const char* what, double order, bool by_eigen) {
+  use.add(format_text("{} of order {:.0f}", what, order), number_bytes * square(order));
+  if (by_eigen) use.add("workspace of the eigendecomposition", 2 * number_bytes * square(order));
+}
+
+void add_moments(MemoryUse& use, const FitTask& t, double width, double copies) {
+  const auto order = static_cast<Index>(width), rows = static_cast<Index>(t.n);
+  const bool narrow = t.scalar_bytes < number_bytes;
+  const auto chunk =
+      narrow ? MomentsBuilder<float>::chunk_rows(order, t.grid()) : MomentsBuilder<double>::chunk_rows(order, t.grid());
+  const auto matrices = narrow ? MomentsBuilder<float>::matrices(order, rows, t.grid())
+                               : MomentsBuilder<double>::matrices(order, rows, t.grid());
+  use.add(format_text("sums of order {:.0f}", width),
+          std::max(copies, static_cast<double>(matrices)) * number_bytes * square(width));
+  use.add("features to be summed", std::min(static_cast<double>(chunk), t.n) * width * t.scalar_bytes);
+}
+
+void add_rows(MemoryUse& use, const FitTask& t, double copies_of_inputs) {
+  use.add(format_text("{:.0f} rows", t.n), t.n * (copies_of_inputs * t.d * t.scalar_bytes + 2 * t.p * number_bytes));
+}
+
+void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
+  if (t.folds > 0) use.add("systems of the folds", (t.folds + 2) * number_bytes * square(order));
+  if (t.path && t.leave_one_out) use.add("eigenvectors", 2 * number_bytes * square(order));
+}
+
+template <Real T>
+KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way) {
+  PosedProblem<T> posed = way.pose(fit);
+  LinearSolution solution;
+  if (posed.primal()) {
+    Moments sums = fit.sum(*posed.features(fit.rows));
+    PhaseTimer timer(fit.report, "solve");
+    solution = posed.expansion ? solve_expanded(sums, *posed.expansion, fit.options.alpha, fit.options.fit_intercept,
+                                                fit.execution, fit.report)
+                               : solve_primal(sums, fit.problem(), fit.execution, fit.report);
+  } else {
+    PhaseTimer timer(fit.report, "solve");
+    solution = fit.task.separable ? solve_dual(posed.K, posed.dual, fit.problem(), fit.execution, fit.report)
+                                  : solve_dual_blocks(posed.K, posed.dual, fit.options.alpha, fit.options.fit_intercept,
+                                                      fit.execution, fit.report);
+  }
+  if (posed.to_map) solution.coefficients = posed.to_map(solution.coefficients);
+  return fit.finish(std::move(posed.map), solution);
+}
+template KernelMachine<float> run_posed(FitPipeline<float>&, const Way<float>&);
+template KernelMachine<double> run_posed(FitPipeline<double>&, const Way<double>&);
+
+}  // namespace carmina

@@ -1,0 +1,59 @@
+// models/fit/ways.hpp -- the table of ways to fit: name, when it applies, what it holds, what it costs, how it runs.
+//
+// Fits, paths of alphas, cross-validation, the memory plan, the check of options and help texts all read it. A new
+// solver is a file beside ways_fourier.cpp and its line in ways().
+#pragma once
+#include "models/fit/fit_pipeline.hpp"
+#include "models/plan/memory_plan.hpp"
+
+namespace carmina {
+
+template <Real T>
+struct Way : WayInfo {
+  KernelMachine<T> (*run)(FitPipeline<T>& fit, const Way& way) = nullptr;
+  // A squared-loss problem whose systems are in memory: paths of alphas and cross-validation start from it too.
+  PosedProblem<T> (*pose)(FitPipeline<T>& fit) = nullptr;
+};
+
+// In the order of preference.
+template <Real T>
+const std::vector<Way<T>>& ways();
+
+// The parts of the table: normal equations and iterations of Fourier features, kernel matrices, sketches, other losses.
+template <Real T>
+std::vector<Way<T>> fourier_ways();
+template <Real T>
+std::vector<Way<T>> exact_ways();
+template <Real T>
+std::vector<Way<T>> sketched_ways();
+template <Real T>
+std::vector<Way<T>> loss_ways();
+
+// The same without how they run.
+template <Real T>
+std::vector<const WayInfo*> way_table() {
+  std::vector<const WayInfo*> table;
+  for (const Way<T>& way : ways<T>()) table.push_back(&way);
+  return table;
+}
+
+// Solvers that some way offers for this approximation, loss and kernel, in the order of the table; "auto" first.
+std::vector<Solver> solvers_for(const FitTask& task);
+
+// Solves a posed problem: what every `direct` way does.
+template <Real T>
+KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way);
+
+// Parts that several ways hold, in bytes of memory_plan.hpp.
+constexpr double number_bytes = 8;
+inline double square(double x) { return x * x; }
+void add_map(MemoryUse& use, const FitTask& task);
+void add_products(MemoryUse& use, const FitTask& task);
+void add_vectors(MemoryUse& use, double length, double count);
+void add_system(MemoryUse& use, const char* what, double order, bool by_eigen);
+void add_moments(MemoryUse& use, const FitTask& task, double width, double copies);
+void add_rows(MemoryUse& use, const FitTask& task, double copies_of_inputs);
+// Of a path of alphas or of folds, beside the one system.
+void add_many_alphas(MemoryUse& use, const FitTask& task, double order);
+
+}  // namespace carmina

@@ -1,0 +1,167 @@
+// models/machine/evaluation.cpp -- sums of squared errors and of losses, block by block.
+#include "data/data_rows.hpp"
+#include "losses/row_functions.hpp"
+#include "models/fit/repeated_targets.hpp"
+
+#include <carmina/core/error.hpp>
+#include <carmina/models/evaluation.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace carmina {
+
+namespace {
+
+// Weighted sums over the rows whose targets are there.
+struct ErrorSums {
+  Vector<double> weight, error, square, sum, loss;  // squares and sums of y about the training mean
+  double whole_weight = 0, whole_loss = 0;
+
+  explicit ErrorSums(Index p)
+      : weight(Vector<double>::Zero(p)), error(weight), square(weight), sum(weight), loss(weight) {}
+
+  template <class L>
+  void add(const L& own, const Matrix<double>& F, const Matrix<double>& Y, const Vector<double>& weights,
+           const Vector<double>& mean) {
+    const Index p = Y.cols();
+    for (Index i = 0; i < Y.rows(); ++i) {
+      const double *f = F.row(i).data(), *y = Y.row(i).data();
+      const double w = weights[i];
+      bool whole = true;
+      for (Index j = 0; j < p; ++j) {
+        if (std::isnan(y[j])) {
+          whole = false;
+          continue;
+        }
+        const double from_mean = y[j] - mean[j];
+        weight[j] += w;
+        error[j] += w * (f[j] - y[j]) * (f[j] - y[j]);
+        square[j] += w * from_mean * from_mean;
+        sum[j] += w * from_mean;
+        if constexpr (RadialLoss<L>) {
+          loss[j] += w * own.value(std::abs(f[j] - y[j]));
+        } else {
+          loss[j] += w * own.value(f[j], y[j], j);
+        }
+      }
+      if (!whole) continue;
+      whole_weight += w;
+      whole_loss += w * row_value(own, f, y, p);
+    }
+  }
+};
+
+// The rows of a block that have a weight: those of weight zero are not there, whatever they hold.
+template <Real T>
+struct WeightedRows {
+  Matrix<T> X;
+  Matrix<double> Y;
+  Vector<double> weights;
+};
+
+template <Real T>
+WeightedRows<T> weighted_rows(const DataRows<T>& rows, const RowBlock<T>& block) {
+  std::vector<Index> kept;
+  for (Index i = 0; i < block.rows; ++i) {
+    const T w = block.weights[i];
+    if (!(w >= 0 && std::isfinite(w))) {
+      fail("evaluate: {}: a weight must be finite and not negative, found {}", rows.place(i), w);
+    }
+    if (w > 0) kept.push_back(i);
+  }
+  const Eigen::Map<const Vector<T>> weights(block.weights, block.rows);
+  return {block.inputs()(kept, Eigen::all), block.targets()(kept, Eigen::all).template cast<double>(),
+          weights(kept).template cast<double>()};
+}
+
+}  // namespace
+
+std::vector<std::string> output_names(const FitRecord& record, Index dim_out) {
+  const auto* pinball = record.joint_quantiles ? std::get_if<Pinball>(&record.loss) : nullptr;
+  std::vector<std::string> names = record.target_names;
+  if (pinball) {
+    const std::string target = names.empty() ? "y" : names[0];
+    names.clear();
+    for (const double level : pinball->levels) names.push_back(format_text("{}@{}", target, level));
+  }
+  while (static_cast<Index>(names.size()) < dim_out) names.push_back(format_text("y{}", names.size() + 1));
+  return names;
+}
+
+template <Real T>
+Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
+                                RowSource<T>& rows, const Execution& execution) {
+  constexpr Index at_once = 1 << 14;
+  const Index p = dim_out;
+  if (record.joint_quantiles && rows.dim_out() == 1 && p > 1) {
+    RepeatedTargets<T> repeated(rows, p);
+    return evaluate_predictions<T>(predict, record, dim_out, repeated, execution);
+  }
+  require(rows.dim_out() == p, "evaluate: the data has {} targets, the model {}", rows.dim_out(), p);
+  ErrorSums sums(p);
+  Evaluation result;
+  const auto add = [&](const Matrix<double>& predicted, const Matrix<double>& Y, const Vector<double>& w) {
+    std::visit([&](const auto& loss) { sums.add(loss, predicted, Y, w, record.target_mean); }, record.loss);
+    result.rows += Y.rows();
+    result.weight += w.sum();
+  };
+  DataRows<T> data(rows);
+  data.read_at_once(at_once);
+  data.for_blocks("evaluating", execution, [&](const RowBlock<T>& block) {
+    if (block.weights) {
+      const WeightedRows<T> kept = weighted_rows(data, block);
+      if (kept.X.rows() > 0) add(predict(kept.X), kept.Y, kept.weights);
+    } else {
+      add(predict(block.inputs()), block.targets().template cast<double>(), Vector<double>::Ones(block.rows));
+    }
+  });
+  require(result.rows > 0, "evaluate: there are no rows with a positive weight");
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  result.average.target = "average";
+  result.average.loss = sums.whole_weight > 0 ? sums.whole_loss / sums.whole_weight : none;
+  const std::vector<std::string> names = output_names(record, p);
+  for (Index j = 0; j < p; ++j) {
+    Score score;
+    score.target = names[static_cast<std::size_t>(j)];
+    const double n = sums.weight[j], square = sums.square[j];
+    const double variance = n > 0 ? square - sums.sum[j] * sums.sum[j] / n : 0;
+    score.rmse = n > 0 ? std::sqrt(sums.error[j] / n) : none;
+    score.rrmse = square > 0 ? std::sqrt(sums.error[j] / square) : none;
+    score.r2 = variance > 1e-14 * square ? 1 - sums.error[j] / variance : none;
+    score.loss = n > 0 ? sums.loss[j] / n : none;
+    result.average.rmse += score.rmse / static_cast<double>(p);
+    result.average.rrmse += score.rrmse / static_cast<double>(p);
+    result.average.r2 += score.r2 / static_cast<double>(p);
+    result.targets.push_back(std::move(score));
+  }
+  return result;
+}
+
+template <Real T>
+Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution) {
+  const auto predict = [&](ConstView<T> X) -> Matrix<double> {
+    return machine.predict(X, execution).template cast<double>();
+  };
+  return evaluate_predictions<T>(predict, machine.record(), machine.dim_out(), rows, execution);
+}
+
+template <Real T>
+Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution) {
+  const auto predict = [&](ConstView<T> X) -> Matrix<double> {
+    return model.predict(X, execution).template cast<double>();
+  };
+  return evaluate_predictions<T>(predict, model.record(), model.dim_out(), rows, execution);
+}
+
+#define CARMINA_INSTANTIATE(T)                                                                                 \
+  template Evaluation evaluate_predictions(const BlockPredictions<T>&, const FitRecord&, Index, RowSource<T>&, \
+                                           const Execution&);                                                  \
+  template Evaluation evaluate_machine(const KernelMachine<T>&, RowSource<T>&, const Execution&);              \
+  template Evaluation evaluate_machine(const Predictor&, RowSource<T>&, const Execution&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina

@@ -1,0 +1,111 @@
+// models/machine/incremental.cpp -- sums of more rows, or of another machine, joined to those that are kept; then a
+// solve.
+#include "models/fit/summary.hpp"
+#include "models/machine/machine_map.hpp"
+#include "models/plan/memory_plan.hpp"
+#include "solvers/squared/squared_loss.hpp"
+
+#include <carmina/core/error.hpp>
+#include <carmina/models/kernel_machine.hpp>
+
+namespace carmina {
+namespace {
+
+template <Real T>
+const Moments& kept_sums(const KernelMachine<T>& machine, const char* what) {
+  const FitRecord& record = machine.record();
+  require(std::holds_alternative<Squared>(record.loss) && std::holds_alternative<FourierMap<T>>(machine.map()),
+          "{}: only Fourier machines with the squared loss learn in parts; this one is '{}' with loss '{}'", what,
+          record.approximation, loss_name(record.loss));
+  require(record.moments != nullptr,
+          "{}: the machine holds no sums over its rows; they are kept by a direct fit that is asked to, in memory, not "
+          "in files",
+          what);
+  return *record.moments;
+}
+
+// Sums of z = [phi, y - origin, 1] about another origin: y - o' = (y - o) + (o - o').
+void move_origin(Moments& moments, const Vector<double>& origin) {
+  Matrix<double>& S = moments.sums;
+  S.triangularView<Eigen::StrictlyUpper>() = S.transpose();
+  const Index ones = moments.features + moments.outputs;
+  const Vector<double> shift = moments.origin - origin;
+  for (Index j = 0; j < moments.outputs; ++j) S.row(moments.features + j) += shift[j] * S.row(ones);
+  for (Index j = 0; j < moments.outputs; ++j) S.col(moments.features + j) += shift[j] * S.col(ones);
+  moments.origin = origin;
+}
+
+// `machine` with these sums in the place of its own.
+template <Real T>
+KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index rows, const Execution& execution) {
+  const auto& map = std::get<FourierMap<T>>(machine.map());
+  const Index p = machine.dim_out();
+  FitRecord record = machine.record();
+  record.moments = std::make_shared<const Moments>(moments);
+  record.rows = rows;
+  record.target_mean = moments.target_sums().transpose() / moments.total_weight() + moments.origin;
+  record.report.seconds.clear();
+  record.report.message.clear();
+  record.report.iterations = 1;
+  LinearSolution solution;
+  Matrix<T> root;
+  {
+    PhaseTimer timer(record.report, "solve");
+    if (const Term* term = machine.kernel().separable()) {
+      const OutputFactor outputs = output_factor(*term, p);
+      if (!outputs.identity()) root = outputs.root().template cast<T>();
+      solution = solve_primal(moments, {outputs, record.alpha, record.fit_intercept}, execution, record.report);
+    } else {
+      const Expansion expansion(machine.kernel(), map.unit_frequencies(), p);
+      solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report);
+    }
+  }
+  return KernelMachine<T>(machine.kernel(), machine.shared_map(), solution.coefficients.template cast<T>(),
+                          std::move(root), solution.intercept.template cast<T>(), std::move(record));
+}
+
+bool same(const Vector<double>& a, const Vector<double>& b) { return a.size() == b.size() && a == b; }
+
+}  // namespace
+
+template <Real T>
+KernelMachine<T> fit_further(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution) {
+  Moments moments = kept_sums(machine, "partial_fit");
+  require(rows.dim_in() == machine.dim_in() && rows.dim_out() == machine.dim_out(),
+          "partial_fit: X has {} columns and Y {}, the machine was fitted to {} and {}", rows.dim_in(), rows.dim_out(),
+          machine.dim_in(), machine.dim_out());
+  DataRows<T> data(rows);
+  data.read_at_once(block_rows(rows.dim_in() + rows.dim_out(), execution));
+  const Index more = summarize(data, machine.record().fill_missing, false, execution).rows;
+  rows_of(std::get<FourierMap<T>>(machine.map()), data, FeatureStorage::none, execution)->moments(moments);
+  return solved(machine, std::move(moments), machine.record().rows + more, execution);
+}
+
+template <Real T>
+KernelMachine<T> merge(const KernelMachine<T>& a, const KernelMachine<T>& b, const Execution& execution) {
+  Moments moments = kept_sums(a, "merge"), other = kept_sums(b, "merge");
+  const auto &left = std::get<FourierMap<T>>(a.map()), &right = std::get<FourierMap<T>>(b.map());
+  require(a.kernel() == b.kernel(), "merge: the machines have different kernels; give both the same width");
+  require(a.dim_in() == b.dim_in() && a.dim_out() == b.dim_out() && left.units() == right.units() &&
+              left.frequencies() == right.frequencies() && left.phases() == right.phases(),
+          "merge: the machines have different frequencies; give both the same random_state and n_components");
+  const InputTransform &one = left.transform(), &two = right.transform();
+  require(same(one.fill, two.fill) && same(one.shift, two.shift) && same(one.factor, two.factor),
+          "merge: the machines scale or fill their inputs differently");
+  require(a.record().alpha == b.record().alpha && a.record().fit_intercept == b.record().fit_intercept,
+          "merge: the machines differ in alpha ({} and {}) or in having an intercept", a.record().alpha,
+          b.record().alpha);
+  move_origin(other, moments.origin);
+  moments.sums.template triangularView<Eigen::Lower>() += other.sums;
+  moments.rows += other.rows;
+  return solved(a, std::move(moments), a.record().rows + b.record().rows, execution);
+}
+
+#define CARMINA_INSTANTIATE(T)                                                                     \
+  template KernelMachine<T> fit_further(const KernelMachine<T>&, RowSource<T>&, const Execution&); \
+  template KernelMachine<T> merge(const KernelMachine<T>&, const KernelMachine<T>&, const Execution&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina

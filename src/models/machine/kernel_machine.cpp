@@ -1,0 +1,117 @@
+// models/machine/kernel_machine.cpp -- prediction: the map's product, the output root, the intercept.
+#include "backends/tiled.hpp"
+#include "features/map_operations.hpp"
+#include "models/machine/machine_map.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+template <ScalarMap M, class T>
+void multiply(const M& map, ConstView<T> X, const Matrix<T>& coefficients, View<T> out, const Execution& execution) {
+  apply(map, X, coefficients, out, execution);
+}
+template <class T>
+void multiply(const OperatorMap<T>& map, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
+              const Execution& execution) {
+  map.apply(X, coefficients, out, execution);
+}
+
+}  // namespace
+
+template <Real T>
+KernelMachine<T>::KernelMachine(Kernel kernel, std::shared_ptr<const Map> map, Matrix<T> coefficients,
+                                Matrix<T> output_root, Vector<T> intercept, FitRecord record)
+    : kernel_(std::move(kernel)),
+      map_(std::move(map)),
+      coefficients_(std::move(coefficients)),
+      output_root_(std::move(output_root)),
+      intercept_(std::move(intercept)),
+      record_(std::move(record)) {
+  const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map_);
+  require(coefficients_.rows() == features, "model: {} rows of coefficients for {} features", coefficients_.rows(),
+          features);
+  if (output_root_.size() == 0) {
+    require(coefficients_.cols() == dim_out(), "model: {} columns of coefficients for {} outputs", coefficients_.cols(),
+            dim_out());
+  } else {
+    require(output_root_.rows() == dim_out() && output_root_.cols() == coefficients_.cols(),
+            "model: the output root is {} x {}, expected {} x {}", output_root_.rows(), output_root_.cols(), dim_out(),
+            coefficients_.cols());
+  }
+}
+
+template <Real T>
+Index KernelMachine<T>::dim_in() const {
+  return std::visit([](const auto& m) { return m.dim_in(); }, *map_);
+}
+
+template <Real T>
+Matrix<T> KernelMachine<T>::predict(ConstView<T> X, const Execution& execution) const {
+  Matrix<T> out(X.rows(), dim_out());
+  predict(X, out, execution);
+  return out;
+}
+
+template <Real T>
+void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& execution) const {
+  require(X.cols() == dim_in(), "predict: X has {} columns, the model was fitted with {}", X.cols(), dim_in());
+  require(out.rows() == X.rows() && out.cols() == dim_out(), "predict: the result is {} x {}, expected {} x {}",
+          out.rows(), out.cols(), X.rows(), dim_out());
+  const auto product = [&](View<T> result) {
+    std::visit([&](const auto& map) { multiply(map, X, coefficients_, result, execution); }, *map_);
+  };
+  if (output_root_.size() == 0) {
+    product(out);
+  } else {
+    Matrix<T> turned(X.rows(), coefficients_.cols());
+    product(turned);
+    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, X.rows(), dim_out(), turned.cols(), T(1),
+                     turned.data(), turned.cols(), output_root_.data(), output_root_.cols(), T(0), out.data(),
+                     out.outerStride(), execution);
+  }
+  out.rowwise() += intercept_.transpose();
+  // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
+  // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
+  if (record_.non_crossing) {
+    for (Index i = 0; i < out.rows(); ++i) std::sort(out.row(i).begin(), out.row(i).end());
+  }
+}
+
+template <Real T>
+std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Execution& execution) const {
+  const auto terms = static_cast<Index>(kernel_.terms().size());
+  require(!record_.non_crossing, "predict_parts: quantiles that are put in order are not a sum of parts");
+  std::vector<Matrix<T>> parts;
+  if (terms == 1) {
+    parts.push_back(predict(X, execution).rowwise() - intercept_.transpose());
+    return parts;
+  }
+  for (Index i = 0; i < terms; ++i) {
+    Matrix<T> part(X.rows(), dim_out());
+    if (const auto* fourier = std::get_if<FourierMap<T>>(map_.get())) {
+      // The term's own frequencies and rows of coefficients; a map of fewer units has larger features.
+      const Index units = fourier->units(), count = units / terms;
+      const FourierMap<T> map(fourier->frequencies().middleRows(i * count, count), fourier->transform());
+      Matrix<T> coefficients(2 * count, dim_out());
+      coefficients << coefficients_.middleRows(i * count, count), coefficients_.middleRows(units + i * count, count);
+      coefficients *= static_cast<T>(std::sqrt(1.0 / static_cast<double>(terms)));
+      apply(map, X, coefficients, View<T>(part), execution);
+    } else {
+      const auto& map = std::get<OperatorMap<T>>(*map_);
+      const Kernel term(kernel_.terms()[static_cast<std::size_t>(i)]);
+      OperatorMap<T>(term, map.anchors(), dim_out(), map.transform()).apply(X, coefficients_, part, execution);
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+template class KernelMachine<float>;
+template class KernelMachine<double>;
+
+}  // namespace carmina

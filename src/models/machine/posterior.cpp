@@ -1,0 +1,275 @@
+// models/machine/posterior.cpp -- covariances from triangular solves with a factor of the normal or kernel system.
+#include "backends/tiled.hpp"
+#include "features/expansion.hpp"
+#include "features/moments.hpp"
+#include "models/fit/kernel_matrices.hpp"
+#include "models/machine/machine_map.hpp"
+
+#include <carmina/core/error.hpp>
+#include <carmina/models/posterior.hpp>
+
+#include <Eigen/LU>
+
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+constexpr Index rows_at_once = 256;
+
+// L of delta H + alpha diag(noise), H by its lower triangle; noise empty: all one.
+Matrix<double> factor(Matrix<double> H, double delta, double alpha, const Vector<double>& weights,
+                      const Execution& execution) {
+  H *= delta;
+  for (Index i = 0; i < H.rows(); ++i) H(i, i) += weights.size() > 0 ? alpha / weights[i] : alpha;
+  require(backend::cholesky(H.rows(), H.data(), H.outerStride(), execution),
+          "variance: the system is singular to rounding; a larger alpha is needed");
+  return H;
+}
+
+// L^-1 R for R (order, columns)
+Matrix<double> solved(const Matrix<double>& L, Matrix<double> R, const Execution& execution) {
+  backend::lower_solve(L.rows(), R.cols(), L.data(), L.outerStride(), R.data(), R.outerStride(), execution);
+  return R;
+}
+
+// One factor per different eigenvalue of A, and which one output direction j uses.
+struct Directions {
+  std::vector<double> deltas;
+  std::vector<std::size_t> which;
+
+  Directions(const OutputFactor& outputs, Index p) {
+    for (Index j = 0; j < outputs.rank(p); ++j) {
+      const double delta = outputs.eigenvalue(j);
+      std::size_t k = 0;
+      while (k < deltas.size() && std::abs(deltas[k] - delta) > 1e-14 * delta) ++k;
+      if (k == deltas.size()) deltas.push_back(delta);
+      which.push_back(k);
+    }
+  }
+};
+
+// PhiᵀW Phi of the scalar map's features, about their mean when there is an intercept; full lower triangle.
+struct FeatureGram {
+  Matrix<double> gram;
+  Vector<double> mean;  // empty without intercept
+
+  FeatureGram(const Moments& moments, bool intercept)
+      : gram(moments.sums.topLeftCorner(moments.features, moments.features)) {
+    if (!intercept) return;
+    mean = moments.feature_sums().transpose() / moments.total_weight();
+    for (Index i = 0; i < gram.rows(); ++i) {
+      gram.row(i).head(i + 1) -= moments.total_weight() * mean[i] * mean.head(i + 1).transpose();
+    }
+  }
+};
+
+}  // namespace
+
+// covariance of f at prepared rows, noise left out: (rows, p p)
+template <Real T>
+struct Posterior<T>::State {
+  const Index p;
+  const double alpha, intercept_variance;  // the latter in units of alpha: 1 / sum w, or 0
+  std::function<Matrix<double>(ConstView<T>, const Execution&)> covariance;
+
+  State(const KernelMachine<T>& machine, const Execution& execution)
+      : p(machine.dim_out()), alpha(machine.record().alpha), intercept_variance(flat_variance(machine)) {
+    require(alpha > 0, "variance: alpha must be positive, it is the noise's variance");
+    const FitRecord& record = machine.record();
+    require(std::holds_alternative<Squared>(record.loss), "variance: it is known for the squared loss, found '{}'",
+            loss_name(record.loss));
+    require(record.approximation == "fourier" || record.approximation == "exact",
+            "variance: it is known for Fourier and exact machines, found a sketch ('{}')", record.approximation);
+    std::visit([&](const auto& map) { build(machine, map, execution); }, machine.map());
+  }
+
+  static double flat_variance(const KernelMachine<T>& machine) {
+    const FitRecord& record = machine.record();
+    return record.fit_intercept && record.moments ? 1 / record.moments->total_weight() : 0.0;
+  }
+
+  // In the eigenbasis V of A: sum_j variance_j v_j v_jᵀ for each row; variances (rows, rank).
+  static Matrix<double> from_directions(const OutputFactor& outputs, const Matrix<double>& variances, Index p) {
+    Matrix<double> out = Matrix<double>::Zero(variances.rows(), p * p);
+    for (Index i = 0; i < variances.rows(); ++i) {
+      Eigen::Map<Matrix<double>> block(out.row(i).data(), p, p);
+      if (outputs.identity()) {
+        block.diagonal() = variances.row(i).transpose();
+      } else {
+        block = outputs.vectors * variances.row(i).transpose().asDiagonal() * outputs.vectors.transpose();
+      }
+    }
+    return out;
+  }
+
+  void build(const KernelMachine<T>& machine, const FourierMap<T>& map, const Execution& execution) {
+    const FitRecord& record = machine.record();
+    require(record.moments != nullptr,
+            "variance: the model does not hold the sums that it needs; they are kept by a direct fit with "
+            "keep_moments, not in files");
+    const FeatureGram gram(*record.moments, record.fit_intercept);
+    const auto centred_features = [map, mean = gram.mean](ConstView<T> X, const Execution& run) {
+      Matrix<T> phi(X.rows(), map.n_features());
+      evaluate(map, X, View<T>(phi), run);
+      Matrix<double> wide = phi.template cast<double>();
+      if (mean.size() > 0) wide.rowwise() -= mean.transpose();
+      return wide;
+    };
+    if (const Term* term = machine.kernel().separable()) {
+      const OutputFactor outputs = output_factor(*term, p);
+      const Directions directions(outputs, p);
+      std::vector<Matrix<double>> factors;
+      for (const double delta : directions.deltas) factors.push_back(factor(gram.gram, delta, alpha, {}, execution));
+      covariance = [=, this](ConstView<T> X, const Execution& run) {
+        const Matrix<double> phi = centred_features(X, run);
+        Matrix<double> quadratic(X.rows(), static_cast<Index>(factors.size()));
+        for (std::size_t k = 0; k < factors.size(); ++k) {
+          quadratic.col(static_cast<Index>(k)) =
+              solved(factors[k], phi.transpose(), run).colwise().squaredNorm().transpose();
+        }
+        Matrix<double> variances(X.rows(), outputs.rank(p));
+        for (Index j = 0; j < variances.cols(); ++j) {
+          const auto k = directions.which[static_cast<std::size_t>(j)];
+          variances.col(j) = alpha * directions.deltas[k] * quadratic.col(static_cast<Index>(k));
+        }
+        return from_directions(outputs, variances, p);
+      };
+      return;
+    }
+    auto expansion = std::make_shared<Expansion>(machine.kernel(), map.unit_frequencies(), p);
+    const Matrix<double> L = factor(expansion->gram(gram.gram, execution.thread_count()), 1, alpha, {}, execution);
+    covariance = [=, this](ConstView<T> X, const Execution& run) {
+      const Matrix<double> phi = centred_features(X, run);
+      Matrix<double> out(X.rows(), p * p), columns(expansion->dim_coef(), p);
+      for (Index i = 0; i < X.rows(); ++i) {
+        for (Index a = 0; a < p; ++a) {
+          Matrix<double> R = Matrix<double>::Zero(phi.cols(), p);
+          R.col(a) = phi.row(i).transpose();
+          columns.col(a) = expansion->contract(R);
+        }
+        const Matrix<double> Z = solved(L, columns, run);
+        Eigen::Map<Matrix<double>>(out.row(i).data(), p, p) = alpha * (Z.transpose() * Z);
+      }
+      return out;
+    };
+  }
+
+  void build(const KernelMachine<T>& machine, const KernelMap<T>& map, const Execution& execution) {
+    const FitRecord& record = machine.record();
+    const Term* term = machine.kernel().separable();
+    const OutputFactor outputs = output_factor(*term, p);
+    const Directions directions(outputs, p);
+    const Index n = map.n_features();
+    const Matrix<double> K = exact_gram(map.kernel(), map.anchors(), map.transform(), execution);
+    std::vector<Matrix<double>> factors, ones;
+    for (const double delta : directions.deltas) {
+      factors.push_back(factor(K, delta, alpha, record.weights, execution));
+      ones.push_back(solved(factors.back(), Matrix<double>::Ones(n, 1), execution));  // L^-1 1
+    }
+    // Where A is zero only the intercept varies: alpha / sum w.
+    Eigen::RowVectorXd rest = Eigen::RowVectorXd::Zero(p * p);
+    if (record.fit_intercept && !outputs.identity()) {
+      const double weight = record.weights.size() > 0 ? record.weights.sum() : static_cast<double>(n);
+      const Matrix<double> outside = Matrix<double>::Identity(p, p) - outputs.vectors * outputs.vectors.transpose();
+      rest = alpha / weight * Eigen::Map<const Eigen::RowVectorXd>(outside.data(), p * p);
+    }
+    covariance = [=, this, intercept = record.fit_intercept](ConstView<T> X, const Execution& run) {
+      Matrix<T> k(X.rows(), n);
+      evaluate(map, X, View<T>(k), run);
+      const Matrix<double> kt = k.template cast<double>().transpose();
+      const Vector<double> own = kernel_diagonal<T>(map.kernel(), X, map.transform());  // k(x, x)
+      Matrix<double> by_delta(X.rows(), static_cast<Index>(factors.size()));
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        const double delta = directions.deltas[i];
+        const Matrix<double> Z = solved(factors[i], delta * kt, run);
+        Vector<double> variance = delta * own - Z.colwise().squaredNorm().transpose();
+        if (intercept) {
+          const Vector<double> gap = (1 - (ones[i].transpose() * Z).array()).transpose();
+          variance += gap.cwiseAbs2() / ones[i].squaredNorm();
+        }
+        by_delta.col(static_cast<Index>(i)) = variance.cwiseMax(0);
+      }
+      Matrix<double> variances(X.rows(), outputs.rank(p));
+      for (Index j = 0; j < variances.cols(); ++j) {
+        variances.col(j) = by_delta.col(static_cast<Index>(directions.which[static_cast<std::size_t>(j)]));
+      }
+      Matrix<double> out = from_directions(outputs, variances, p);
+      out.rowwise() += rest;
+      return out;
+    };
+  }
+
+  void build(const KernelMachine<T>& machine, const OperatorMap<T>& map, const Execution& execution) {
+    const FitRecord& record = machine.record();
+    const Index n = map.n_features();
+    Vector<double> weights;
+    if (record.weights.size() > 0) {
+      weights = Vector<double>::NullaryExpr(n * p, [&](Index i) { return record.weights[i / p]; });
+    }
+    const Matrix<double> L = factor(map.gram(execution), 1, alpha, weights, execution);
+    Matrix<double> columns = Matrix<double>::Zero(n * p, p);
+    for (Index i = 0; i < n * p; ++i) columns(i, i % p) = 1;
+    const Matrix<double> S = solved(L, columns, execution);  // L^-1 E
+    const Eigen::MatrixXd mass = (S.transpose() * S).inverse();
+    covariance = [=, this, intercept = record.fit_intercept](ConstView<T> X, const Execution& run) {
+      Matrix<double> out(X.rows(), p * p);
+      for (Index i = 0; i < X.rows(); ++i) {
+        const Matrix<T> x = X.row(i);
+        std::vector<double> blocks(static_cast<std::size_t>(n * p * p)), own(static_cast<std::size_t>(p * p));
+        map.blocks(x, blocks.data(), run);
+        OperatorMap<T>(map.kernel(), x, p, map.transform()).blocks(x, own.data(), run);
+        Matrix<double> kt(n * p, p);  // row (j, b), column a: K(x, z_j)_ab
+        for (Index j = 0; j < n; ++j) {
+          for (Index a = 0; a < p; ++a) {
+            for (Index b = 0; b < p; ++b) kt(j * p + b, a) = blocks[static_cast<std::size_t>((j * p + a) * p + b)];
+          }
+        }
+        const Matrix<double> Z = solved(L, kt, run);
+        Matrix<double> cov = Eigen::Map<const Matrix<double>>(own.data(), p, p) - Z.transpose() * Z;
+        if (intercept) {
+          const Matrix<double> gap = Matrix<double>::Identity(p, p) - S.transpose() * Z;
+          cov += gap.transpose() * mass * gap;
+        }
+        Eigen::Map<Matrix<double>>(out.row(i).data(), p, p) = cov;
+      }
+      return out;
+    };
+  }
+};
+
+template <Real T>
+Posterior<T>::Posterior(const KernelMachine<T>& machine, const Execution& execution)
+    : state_(std::make_unique<State>(machine, execution)) {}
+template <Real T>
+Posterior<T>::~Posterior() = default;
+template <Real T>
+Posterior<T>::Posterior(Posterior&&) noexcept = default;
+
+template <Real T>
+Matrix<double> Posterior<T>::covariance(ConstView<T> X, const Execution& execution) const {
+  const Index p = state_->p;
+  Matrix<double> out(X.rows(), p * p);
+  for (Index first = 0; first < X.rows(); first += rows_at_once) {
+    execution.checkpoint({"variance", first, X.rows()});
+    const Index count = std::min(rows_at_once, X.rows() - first);
+    Matrix<double> block = state_->covariance(X.middleRows(first, count), execution);
+    for (Index a = 0; a < p; ++a) block.col(a * p + a).array() += state_->alpha * (1 + state_->intercept_variance);
+    out.middleRows(first, count) = block;
+  }
+  return out;
+}
+
+template <Real T>
+Matrix<double> Posterior<T>::deviation(ConstView<T> X, const Execution& execution) const {
+  const Index p = state_->p;
+  const Matrix<double> all = covariance(X, execution);
+  Matrix<double> out(X.rows(), p);
+  for (Index a = 0; a < p; ++a) out.col(a) = all.col(a * p + a).cwiseSqrt();
+  return out;
+}
+
+template class Posterior<float>;
+template class Posterior<double>;
+
+}  // namespace carmina

@@ -1,0 +1,180 @@
+// models/machine/predictor.cpp -- rows into the model's precision, predictions back into the caller's.
+#include <carmina/core/error.hpp>
+#include <carmina/models/evaluation.hpp>
+#include <carmina/models/posterior.hpp>
+#include <carmina/models/predictor.hpp>
+
+#include <cmath>
+#include <mutex>
+#include <utility>
+#include <variant>
+
+namespace carmina {
+namespace {
+
+// X in the model's precision; the caller's own where it is the same.
+template <Real M, Real T>
+decltype(auto) in_precision(const ConstView<T>& X) {
+  if constexpr (std::same_as<M, T>) {
+    return (X);
+  } else {
+    return Matrix<M>(X.template cast<M>());
+  }
+}
+
+template <Real M>
+M scalar_of(const KernelMachine<M>& machine);
+template <class Machine>
+using ScalarOf = decltype(scalar_of(std::declval<const Machine&>()));
+
+template <Real T>
+void check_rows(const ConstView<T>& X, Index dim_in, bool fills, bool narrow) {
+  require(X.cols() == dim_in, "predict: X has {} columns, the model takes {}", X.cols(), dim_in);
+  if (X.allFinite() && !narrow) return;
+  for (Index i = 0; i < X.rows(); ++i) {
+    for (Index j = 0; j < X.cols(); ++j) {
+      const T x = X(i, j);
+      if (std::isfinite(x) && (!narrow || std::isfinite(static_cast<float>(x)))) continue;
+      if (std::isnan(x) && fills) continue;
+      if (std::isfinite(x)) fail("predict: row {}, column {}: {} is too large for a float32 model", i + 1, j + 1, x);
+      fail("predict: row {}, column {}: expected a finite number, found {}", i + 1, j + 1, x);
+    }
+  }
+}
+
+}  // namespace
+
+struct Predictor::State {
+  std::variant<AnyKernelMachine, SpectralMixtureMachine> model;
+
+  // Made by the first call that needs it.
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const Posterior<float>> posterior_float;
+  mutable std::shared_ptr<const Posterior<double>> posterior_double;
+
+  explicit State(AnyKernelMachine machine) : model(std::move(machine)) {}
+  explicit State(SpectralMixtureMachine machine) : model(std::move(machine)) {}
+
+  // f(machine), of whichever kind and precision
+  template <class F>
+  auto visit(F&& f) const {
+    if (const auto* mixture = std::get_if<SpectralMixtureMachine>(&model)) return f(*mixture);
+    return std::visit(f, std::get<AnyKernelMachine>(model));
+  }
+
+  template <Real M>
+  std::shared_ptr<const Posterior<M>> posterior(const KernelMachine<M>& machine, const Execution& execution) const {
+    const std::lock_guard lock(mutex);
+    auto& kept = [this]() -> auto& {
+      if constexpr (std::same_as<M, float>) {
+        return posterior_float;
+      } else {
+        return posterior_double;
+      }
+    }();
+    if (!kept) kept = std::make_shared<const Posterior<M>>(machine, execution);
+    return kept;
+  }
+
+  template <Real T>
+  Matrix<T> predict(ConstView<T> X, const Execution& execution) const {
+    return visit([&]<class Machine>(const Machine& machine) -> Matrix<T> {
+      if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
+        check_rows(X, machine.dim_in(), false, false);
+        return machine.predict(in_precision<double>(X), execution).template cast<T>();
+      } else {
+        using M = ScalarOf<Machine>;
+        check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
+        return machine.predict(in_precision<M>(X), execution).template cast<T>();
+      }
+    });
+  }
+
+  template <Real T>
+  Matrix<T> deviation(ConstView<T> X, const Execution& execution) const {
+    return visit([&]<class Machine>(const Machine& machine) -> Matrix<T> {
+      if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
+        check_rows(X, machine.dim_in(), false, false);
+        const Matrix<double> covariance = machine.predict_observation(in_precision<double>(X), execution).covariance;
+        Matrix<T> out(X.rows(), machine.dim_out());
+        for (Index a = 0; a < out.cols(); ++a) {
+          out.col(a) = covariance.col(a * (out.cols() + 1)).cwiseSqrt().template cast<T>();
+        }
+        return out;
+      } else {
+        using M = ScalarOf<Machine>;
+        check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
+        return posterior<M>(machine, execution)->deviation(in_precision<M>(X), execution).template cast<T>();
+      }
+    });
+  }
+};
+
+Predictor::Predictor(AnyKernelMachine machine) : state_(std::make_shared<const State>(std::move(machine))) {}
+Predictor::Predictor(SpectralMixtureMachine machine) : state_(std::make_shared<const State>(std::move(machine))) {}
+
+Predictor Predictor::from_file(const ModelFile& file, const std::string& source) {
+  const auto type = file.texts.find("type");
+  require(type != file.texts.end() && (type->second == "kernel_machine" || type->second == "spectral_mixture"),
+          "{}: not a model that predicts; expected a kernel machine or a spectral mixture, found '{}'", source,
+          type == file.texts.end() ? "" : type->second);
+  if (type->second == "spectral_mixture") return Predictor(SpectralMixtureMachine::from_file(file, source));
+  return Predictor(kernel_machine_from_file(file, source));
+}
+
+std::string Predictor::kind() const { return kernel_machine() ? "kernel_machine" : "spectral_mixture"; }
+
+std::string Predictor::precision() const {
+  const AnyKernelMachine* machine = kernel_machine();
+  return machine && std::holds_alternative<KernelMachine<float>>(*machine) ? "float32" : "float64";
+}
+
+Index Predictor::dim_in() const {
+  return state_->visit([](const auto& machine) { return machine.dim_in(); });
+}
+Index Predictor::dim_out() const {
+  return state_->visit([](const auto& machine) { return machine.dim_out(); });
+}
+const FitRecord& Predictor::record() const {
+  return *state_->visit([](const auto& machine) { return &machine.record(); });
+}
+std::vector<std::string> Predictor::output_names() const { return carmina::output_names(record(), dim_out()); }
+
+const AnyKernelMachine* Predictor::kernel_machine() const { return std::get_if<AnyKernelMachine>(&state_->model); }
+const SpectralMixtureMachine* Predictor::spectral_mixture() const {
+  return std::get_if<SpectralMixtureMachine>(&state_->model);
+}
+
+Matrix<double> Predictor::predict(ConstView<double> X, const Execution& execution) const {
+  return state_->predict<double>(X, execution);
+}
+Matrix<float> Predictor::predict(ConstView<float> X, const Execution& execution) const {
+  return state_->predict<float>(X, execution);
+}
+
+std::string Predictor::why_no_std() const {
+  if (!kernel_machine()) return {};
+  const FitRecord& fitted = record();
+  if (!std::holds_alternative<Squared>(fitted.loss)) {
+    return format_text("deviations are known for the squared loss, the model has '{}'", loss_name(fitted.loss));
+  }
+  if (fitted.approximation != "exact" && !fitted.moments) {
+    return format_text(
+        "a model file with approximation '{}' does not hold the sums that deviations need; fit with approximation "
+        "'exact' or kernel 'spectral_mixture'",
+        fitted.approximation);
+  }
+  if (!(fitted.alpha > 0)) return "deviations need a positive alpha, the model has 0";
+  return {};
+}
+
+Matrix<double> Predictor::predict_std(ConstView<double> X, const Execution& execution) const {
+  if (const std::string reason = why_no_std(); !reason.empty()) fail("predict_std: {}", reason);
+  return state_->deviation<double>(X, execution);
+}
+Matrix<float> Predictor::predict_std(ConstView<float> X, const Execution& execution) const {
+  if (const std::string reason = why_no_std(); !reason.empty()) fail("predict_std: {}", reason);
+  return state_->deviation<float>(X, execution);
+}
+
+}  // namespace carmina

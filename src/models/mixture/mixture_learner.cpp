@@ -1,0 +1,326 @@
+// models/mixture/mixture_learner.cpp -- learning a spectral mixture: starts, steps, and what is kept.
+#include "models/mixture/mixture_learner.hpp"
+#include "models/mixture/empirical_spectrum.hpp"
+#include "models/mixture/mixture_objective.hpp"
+#include "models/mixture/spectral_coordinates.hpp"
+#include "solvers/evidence/ascent.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <Eigen/Eigenvalues>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+constexpr Index plateau_window = 20, plateau_patience = 5;
+
+// Targets with mean 0 and variance 1 in each output, so that steps and starts suit any units; `common`: of all outputs
+// together, where a factor for each would change what the kernel means.
+struct StandardTargets {
+  Vector<double> mean, scale;
+  Matrix<double> Y;
+
+  template <Real T>
+  StandardTargets(const Matrix<T>& targets, const Vector<T>& weights, bool centre, bool common)
+      : mean(Vector<double>::Zero(targets.cols())),
+        scale(Vector<double>::Ones(targets.cols())),
+        Y(targets.template cast<double>()) {
+    for (Index a = 0; a < Y.cols(); ++a) {
+      double sum = 0, total = 0, squares = 0;
+      const auto over_rows = [&](const auto& f) {
+        for (Index i = 0; i < Y.rows(); ++i) {
+          if (!std::isnan(Y(i, a))) f(Y(i, a), weights.size() > 0 ? static_cast<double>(weights[i]) : 1.0);
+        }
+      };
+      over_rows([&](double y, double w) { sum += w * y, total += w; });
+      require(total > 0, "fit: output {} has no target in the rows that are learnt from", a + 1);
+      if (centre) mean[a] = sum / total;
+      over_rows([&](double y, double w) { squares += w * (y - mean[a]) * (y - mean[a]); });
+      if (squares > 0) scale[a] = std::sqrt(squares / total);
+    }
+    if (common) scale.setConstant(scale.norm() / std::sqrt(static_cast<double>(scale.size())));
+    for (Index a = 0; a < Y.cols(); ++a) Y.col(a) = (Y.col(a).array() - mean[a]) / scale[a];
+  }
+};
+
+// B with B Bᵀ near the correlations of the targets where two are there together; a little noise tells components apart.
+Matrix<double> start_factors(const Matrix<double>& Y, Index components, Index rank, const Random& random) {
+  const Index p = Y.cols();
+  Matrix<double> correlation = Matrix<double>::Identity(p, p);
+  for (Index a = 0; a < p; ++a) {
+    for (Index b = 0; b < a; ++b) {
+      double product = 0, first = 0, second = 0;
+      for (Index i = 0; i < Y.rows(); ++i) {
+        if (std::isnan(Y(i, a)) || std::isnan(Y(i, b))) continue;
+        product += Y(i, a) * Y(i, b), first += Y(i, a) * Y(i, a), second += Y(i, b) * Y(i, b);
+      }
+      correlation(a, b) = correlation(b, a) = first * second > 0 ? product / std::sqrt(first * second) : 0;
+    }
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(correlation);
+  const Matrix<double> root = eigen.eigenvectors().rightCols(rank).rowwise().reverse() *
+                              eigen.eigenvalues().tail(rank).reverse().cwiseMax(0.05).cwiseSqrt().asDiagonal();
+  Matrix<double> out(components, p * rank);
+  for (Index q = 0; q < components; ++q) {
+    for (Index k = 0; k < p * rank; ++k) {
+      out(q, k) = root.data()[k] + 0.05 * random.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
+    }
+  }
+  return out;
+}
+
+template <Real T>
+class MixtureLearner {
+ public:
+  MixtureLearner(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
+                 const SpectralMixtureOptions& options, Index longest_grid)
+      : rows_(rows),
+        groups_(groups),
+        options_(options),
+        longest_grid_(longest_grid),
+        targets_(rows.Y, rows.weights, options.fit_intercept,
+                 options.inference != Inference::fourier || is_differential(options.coupling)) {
+    const T* weights = rows.weights.size() > 0 ? rows.weights.data() : nullptr;
+    if (options.inference == Inference::fourier) {
+      objective_ = make_fourier_objective<T>(rows.X, targets_.Y, weights, options);
+    } else {
+      require(weights == nullptr, "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any",
+              inference_name(options.inference));
+      if constexpr (!std::same_as<T, double>) wide_ = rows.X.template cast<double>();
+      objective_ = make_process_objective(inputs(), targets_.Y, options);
+    }
+  }
+
+  LearntMixture run() {
+    LearntMixture best;
+    std::vector<double> evidences;
+    for (Index start = 0; start < options_.n_starts; ++start) {
+      LearntMixture found = learn(start);
+      evidences.push_back(found.evidence);
+      if (start == 0 || found.evidence > best.evidence) best = std::move(found);
+    }
+    best.start_evidences = evidences;
+    return best;
+  }
+
+  const Vector<double>& mean() const { return targets_.mean; }
+
+ private:
+  SpectralParameters start_parameters(Index start) const {
+    const auto stream = [&](Stream purpose) {
+      return Random(options_.seed, purpose).child(static_cast<std::uint32_t>(start));
+    };
+    const Index p = targets_.Y.cols();
+    SpectralParameters at;
+    if (options_.start) {
+      at.mixture = *options_.start;
+      at.mixture.weights /= targets_.scale.squaredNorm() / static_cast<double>(p);
+    } else {
+      at.mixture = empirical_start(rows_.X.template cast<double>(), targets_.Y, options_.n_mixtures, start,
+                                   stream(Stream::mixture_starts), longest_grid_);
+    }
+    at.mixture.family = options_.family;
+    at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);
+    at.coupling = options_.coupling;
+    const auto* factors = std::get_if<LearntFactors>(&options_.coupling);
+    if (is_differential(options_.coupling)) {
+      // k_q'' is of the size of its squared frequency: weights such that the outputs have variance 1 again.
+      for (Index q = 0; q < at.mixture.size(); ++q) {
+        const double square = (at.mixture.means.row(q).squaredNorm() + at.mixture.scales.row(q).squaredNorm()) * 4 *
+                              std::numbers::pi * std::numbers::pi;
+        at.mixture.weights[q] *= static_cast<double>(p) / square;
+      }
+    } else if (p == 1 || !factors || options_.inference != Inference::fourier) {
+      const Index rank = options_.inference == Inference::fourier ? p : 1;
+      const Matrix<double> identity = Matrix<double>::Identity(rank, rank);
+      at.real = Eigen::Map<const Vector<double>>(identity.data(), identity.size())
+                    .transpose()
+                    .replicate(at.mixture.size(), 1);
+    } else {
+      const Index rank = factors->rank > 0 ? factors->rank : std::min<Index>(p, 2);
+      at.real = start_factors(targets_.Y, at.mixture.size(), rank, stream(Stream::mixture_factors));
+      if (factors->phases) {
+        const Random phases = stream(Stream::mixture_phases);
+        at.imaginary = Matrix<double>::NullaryExpr(at.real.rows(), at.real.cols(), [&](Index q, Index k) {
+          return 0.05 * phases.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
+        });
+      }
+    }
+    if (options_.inference == Inference::inducing) {
+      const auto X = inputs();
+      const Index n = X.rows(), m = std::min(n, options_.n_inducing > 0 ? options_.n_inducing : options_.n_components);
+      at.inducing.resize(m, X.cols());
+      for (Index k = 0; k < m; ++k) at.inducing.row(k) = X.row(static_cast<Index>((2 * k + 1) * n / (2 * m)));
+    }
+    return at;
+  }
+
+  std::string solver() const { return options_.solver == "auto" ? "lbfgs" : options_.solver; }
+
+  LearntMixture learn(Index start) {
+    LearntMixture found;
+    {
+      PhaseTimer timer(found.report, "learning");
+      climb(start, found);
+    }
+    PhaseTimer timer(found.report, "posterior");
+    MemoryRows<T> rows(rows_.X, rows_.Y, rows_.weights.size() > 0 ? rows_.weights.data() : nullptr);
+    set_posterior(CountedRows<T>{rows, rows_.X.rows()}, groups_, targets_.mean, options_, found);
+    return found;
+  }
+
+  void climb(Index start, LearntMixture& found) {
+    const SpectralParameters first = start_parameters(start);
+    const bool learn_factors = std::holds_alternative<LearntFactors>(first.coupling) && targets_.Y.cols() > 1 &&
+                               options_.inference == Inference::fourier;
+    const std::string method = solver();
+    const auto kind = method == "natural_gradient" ? Parameterization::natural : options_.parameterization;
+    const SpectralCoordinates coordinates(first, kind, learn_factors);
+    objective_->begin(first.mixture,
+                      Random(options_.seed, Stream::mixture_draws).child(static_cast<std::uint32_t>(start)));
+    Vector<double> at = coordinates.encode(first);
+    SolveReport& report = found.report;
+    report.solver = method;
+    report.status = SolveStatus::not_converged;
+    const auto on_step = [&](Index step, double value) {
+      options_.execution.checkpoint(
+          {"learning", start * options_.max_iter + step, options_.n_starts * options_.max_iter});
+      if (options_.on_step) options_.on_step(start, step, value);
+    };
+    if (method == "lbfgs") {
+      objective_->freeze(first);
+      const auto value_at = [&](const Vector<double>& point, Vector<double>* gradient) {
+        const SpectralParameters parameters = coordinates.decode(point);
+        // A line search may look beyond what numbers can hold.
+        if (!coordinates.in_range(parameters)) return -std::numeric_limits<double>::infinity();
+        SpectralParameters by;
+        const double value = objective_->value(parameters, gradient ? &by : nullptr);
+        if (gradient && std::isfinite(value)) *gradient = coordinates.pull_back(parameters, by);
+        return value;
+      };
+      const AscentResult result = lbfgs_ascent(value_at, at, {options_.max_iter, options_.tol}, on_step);
+      at = result.at;
+      found.curve = result.values;
+      report.iterations = result.iterations;
+      if (result.converged) report.status = SolveStatus::converged;
+    } else {
+      step_by_step(coordinates, method == "natural_gradient", at, found, on_step);
+    }
+    report.objective = found.curve.empty() ? std::numeric_limits<double>::quiet_NaN() : found.curve.back();
+    report.reason = options_.solver == "auto"
+                        ? format_text("{}: inference '{}'", method, inference_name(options_.inference))
+                        : format_text("{}: asked for", method);
+    if (report.status == SolveStatus::not_converged) {
+      report.message = format_text("{}: still rising after {} steps; a larger max_iter may find more evidence", method,
+                                   report.iterations);
+    }
+    finish(coordinates.decode(at), found);
+  }
+
+  // Spectral points are new at each step [Jung2019, Algorithm 1], with temperature T / t.
+  void step_by_step(const SpectralCoordinates& coordinates, bool natural, Vector<double>& at, LearntMixture& found,
+                    const AscentStep& on_step) {
+    AdamAscent adam(at.size());
+    Plateau plateau(plateau_window, plateau_patience, options_.tol);
+    const auto steps = static_cast<double>(options_.max_iter);
+    for (Index t = 1; t <= options_.max_iter; ++t) {
+      const SpectralParameters parameters = coordinates.decode(at);
+      SpectralParameters by;
+      const double temperature = steps / static_cast<double>(t);
+      objective_->redraw(parameters, t, temperature);
+      const double value = objective_->value(parameters, &by);
+      require(std::isfinite(value), "fit: the evidence is not finite after {} steps; a smaller learning_rate may help",
+              t - 1);
+      found.curve.push_back(value);
+      // The rate falls to a tenth, so that the last steps settle.
+      const double rate = options_.learning_rate * (1 - 0.9 * static_cast<double>(t - 1) / steps);
+      const Vector<double> gradient = coordinates.pull_back(parameters, by);
+      const Vector<double> before = at;
+      adam.step(gradient, rate, at);
+      if (natural) {
+        // No coordinate moves by more than ten times the rate at once.
+        const Vector<double> move = rate * coordinates.natural_move(parameters, by, objective_->copies());
+        for (Index k = 0; k < at.size(); ++k) {
+          if (coordinates.of_components(k)) at[k] = before[k] + std::clamp(move[k], -10 * rate, 10 * rate);
+        }
+      }
+      coordinates.clamp(at);
+      found.report.iterations = t;
+      on_step(t, value);
+      if (plateau.reached(value)) {
+        found.report.status = SolveStatus::converged;
+        break;
+      }
+    }
+  }
+
+  // Back to the targets' own units; the spectral points of the draws.
+  void finish(SpectralParameters at, LearntMixture& found) const {
+    const Vector<double> squares = targets_.scale.cwiseAbs2();
+    const Index p = targets_.Y.cols();
+    found.points = objective_->points(at, targets_.scale);
+    const bool process = options_.inference != Inference::fourier;
+    at.noise = process ? Vector<double>(at.noise[0] * squares) : Vector<double>(at.noise.cwiseProduct(squares));
+    if (process || is_differential(at.coupling) || p == 1) {
+      at.mixture.weights *= squares[0];
+      at.real = Matrix<double>();
+    } else if (at.real.size() > 0) {
+      const Index rank = at.real.cols() / p;
+      for (Index k = 0; k < at.real.cols(); ++k) {
+        at.real.col(k) *= targets_.scale[k / rank];
+        if (at.imaginary.size() > 0) at.imaginary.col(k) *= targets_.scale[k / rank];
+      }
+      // w_q B_q B_q* is what counts: B_q B_q* gets mean diagonal 1.
+      for (Index q = 0; q < at.mixture.size(); ++q) {
+        double square = at.real.row(q).squaredNorm();
+        if (at.imaginary.size() > 0) square += at.imaginary.row(q).squaredNorm();
+        square /= static_cast<double>(p);
+        if (!(square > 0)) continue;
+        at.mixture.weights[q] *= square;
+        at.real.row(q) /= std::sqrt(square);
+        if (at.imaginary.size() > 0) at.imaginary.row(q) /= std::sqrt(square);
+      }
+    }
+    found.parameters = std::move(at);
+  }
+
+  ConstView<double> inputs() const {
+    if constexpr (std::same_as<T, double>) {
+      return rows_.X;
+    } else {
+      return wide_;
+    }
+  }
+
+  const MergedRows<T>& rows_;
+  const std::vector<std::vector<Index>>& groups_;
+  const SpectralMixtureOptions& options_;
+  Index longest_grid_;
+  StandardTargets targets_;
+  Matrix<double> wide_;  // the inputs in double, where a process of float rows needs them
+  std::unique_ptr<MixtureObjective> objective_;
+};
+
+}  // namespace
+
+template <Real T>
+LearntMixture learn_mixture(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
+                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean) {
+  MixtureLearner<T> learner(rows, groups, options, longest_grid);
+  mean = learner.mean();
+  return learner.run();
+}
+
+template LearntMixture learn_mixture(const MergedRows<float>&, const std::vector<std::vector<Index>>&,
+                                     const SpectralMixtureOptions&, Index, Vector<double>&);
+template LearntMixture learn_mixture(const MergedRows<double>&, const std::vector<std::vector<Index>>&,
+                                     const SpectralMixtureOptions&, Index, Vector<double>&);
+
+}  // namespace carmina

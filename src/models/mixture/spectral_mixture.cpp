@@ -1,0 +1,206 @@
+// models/mixture/spectral_mixture.cpp -- options by name, and predictions of a learnt spectral mixture.
+#include "models/mixture/mixture_state.hpp"
+
+#include <carmina/core/error.hpp>
+#include <carmina/models/spectral_mixture.hpp>
+
+#include <Eigen/Eigenvalues>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace carmina {
+namespace {
+
+// Names of an enumeration's values, in both directions.
+template <class E, std::size_t N>
+struct Names {
+  const char* what;
+  std::array<std::pair<E, const char*>, N> all;
+
+  E parse(const std::string& name) const {
+    std::string known;
+    for (const auto& [value, text] : all) {
+      if (name == text) return value;
+      known += (known.empty() ? "'" : ", '") + std::string(text) + "'";
+    }
+    fail("{} must be one of {}, found '{}'", what, known, name);
+  }
+  std::string name(E value) const {
+    for (const auto& [one, text] : all) {
+      if (one == value) return text;
+    }
+    fail("{}: unknown value", what);
+  }
+};
+
+constexpr Names<Inference, 3> inferences{
+    "inference", {{{Inference::fourier, "fourier"}, {Inference::exact, "exact"}, {Inference::inducing, "inducing"}}}};
+constexpr Names<KlCopies, 3> copy_names{"kl_copies",
+                                        {{{KlCopies::all, "all"}, {KlCopies::one, "one"}, {KlCopies::none, "none"}}}};
+// B with B Bᵀ = C, for a positive semi-definite C to rounding.
+Matrix<double> covariance_root(const Matrix<double>& C) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(C);
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
+}
+
+}  // namespace
+
+Inference parse_inference(const std::string& name) { return inferences.parse(name); }
+std::string inference_name(Inference inference) { return inferences.name(inference); }
+KlCopies parse_kl_copies(const std::string& name) { return copy_names.parse(name); }
+std::string kl_copies_name(KlCopies copies) { return copy_names.name(copies); }
+
+void SpectralMixtureOptions::check() const {
+  require(n_mixtures > 0, "fit: n_mixtures must be at least 1, found {}", n_mixtures);
+  const Index components = start ? start->size() : n_mixtures;
+  if (inference == Inference::fourier) {
+    require(n_components > 0 && n_components % 2 == 0,
+            "fit: n_components must be positive and even, a cosine and a sine for each spectral point; found {}",
+            n_components);
+    require(n_components / 2 >= components,
+            "fit: {} components of the mixture need at least {} feature columns, one spectral point each; "
+            "n_components is {}",
+            components, 2 * components, n_components);
+  }
+  require(solver == "auto" || solver == "adam" || solver == "lbfgs" || solver == "natural_gradient",
+          "fit: solver must be 'auto', 'adam', 'natural_gradient' or 'lbfgs', found '{}'", solver);
+  require(max_iter >= 0, "fit: max_iter must not be negative, found {}", max_iter);
+  require(tol >= 0 && std::isfinite(tol), "fit: tol must not be negative, found {}", tol);
+  require(learning_rate > 0 && std::isfinite(learning_rate), "fit: learning_rate must be positive, found {}",
+          learning_rate);
+  require(step_draws > 0 && n_draws > 0 && n_starts > 0, "fit: numbers of draws and starts must be at least 1");
+  const auto* factors = std::get_if<LearntFactors>(&coupling);
+  require(n_inducing >= 0 && (!factors || factors->rank >= 0), "fit: n_inducing and rank must not be negative");
+  require(factors || is_differential(coupling) || std::holds_alternative<Independent>(coupling),
+          "fit: a spectral mixture has learnt factors, independent outputs or a curl-free or divergence-free field; "
+          "found '{}'",
+          coupling_name(coupling));
+  require(!has_bounded_features(coupling), "fit: bounded features are not known for a spectral mixture");
+  require(learning_rows >= 0, "fit: learning_rows must be at least 1, or 0 for the usual number; found {}",
+          learning_rows);
+}
+
+std::vector<SpectralMixtureMachine::DrawPrediction> SpectralMixtureMachine::predict_draws(
+    ConstView<double> X, const Execution& execution) const {
+  require(X.cols() == dim_in(), "predict: X has {} columns, the model takes {}", X.cols(), dim_in());
+  require(X.allFinite(), "predict: X holds NaN or infinity");
+  std::vector<DrawPrediction> out;
+  if (inference_ == Inference::fourier) {
+    for (std::size_t k = 0; k < state_->points.size(); ++k) {
+      DrawPrediction& one = out.emplace_back();
+      predict_fourier<double>(state_->points[k], state_->posteriors[k], X, one.mean, &one.covariance, execution);
+    }
+  } else {
+    DrawPrediction& one = out.emplace_back();
+    Vector<double> variance;
+    predict_process(parameters_.mixture, state_->process, X, one.mean, variance, execution);
+    one.covariance.setZero(X.rows(), dim_out() * dim_out());
+    for (Index a = 0; a < dim_out(); ++a) one.covariance.col(a * dim_out() + a) = variance;
+  }
+  for (DrawPrediction& one : out) one.mean.rowwise() += intercept_.transpose();
+  return out;
+}
+
+Matrix<double> SpectralMixtureMachine::predict(ConstView<double> X, const Execution& execution) const {
+  if (inference_ != Inference::fourier) return predict_draws(X, execution).front().mean;
+  require(X.cols() == dim_in(), "predict: X has {} columns, the model takes {}", X.cols(), dim_in());
+  require(X.allFinite(), "predict: X holds NaN or infinity");
+  Matrix<double> sum = Matrix<double>::Zero(X.rows(), dim_out()), mean;
+  for (std::size_t k = 0; k < state_->points.size(); ++k) {
+    predict_fourier<double>(state_->points[k], state_->posteriors[k], X, mean, nullptr, execution);
+    sum += mean;
+  }
+  sum /= static_cast<double>(state_->points.size());
+  return sum.rowwise() + intercept_.transpose();
+}
+
+SpectralMixtureMachine::DrawPrediction SpectralMixtureMachine::predict_observation(ConstView<double> X,
+                                                                                   const Execution& execution) const {
+  const auto draws = predict_draws(X, execution);
+  const double share = 1 / static_cast<double>(draws.size());
+  const Index p = dim_out();
+  DrawPrediction out{Matrix<double>::Zero(X.rows(), p), Matrix<double>::Zero(X.rows(), p * p)};
+  for (const auto& draw : draws) out.mean += share * draw.mean, out.covariance += share * draw.covariance;
+  for (Index a = 0; a < p; ++a) {
+    for (Index b = 0; b < p; ++b) {
+      auto entry = out.covariance.col(a * p + b);
+      for (const auto& draw : draws) {
+        entry += share * (draw.mean.col(a) - out.mean.col(a)).cwiseProduct(draw.mean.col(b) - out.mean.col(b));
+      }
+      if (a == b) entry.array() += parameters_.noise[a];
+    }
+  }
+  return out;
+}
+
+std::vector<Matrix<double>> SpectralMixtureMachine::sample(ConstView<double> X, Index draws, std::uint64_t seed,
+                                                           const Execution& execution) const {
+  require(X.cols() == dim_in(), "sample: X has {} columns, the model takes {}", X.cols(), dim_in());
+  require(draws > 0, "sample: the number of draws must be at least 1, found {}", draws);
+  std::vector<Matrix<double>> out(static_cast<std::size_t>(draws));
+  if (inference_ == Inference::fourier) {
+    const auto sets = static_cast<Index>(state_->points.size());
+    for (Index set = 0; set < std::min(sets, draws); ++set) {
+      const Index count = (draws - set + sets - 1) / sets;
+      const auto at = static_cast<std::size_t>(set);
+      auto some = sample_fourier<double>(state_->points[at], state_->posteriors[at], X, count,
+                                         seed + static_cast<std::uint64_t>(set) * 0x9e3779b97f4a7c15ULL, execution);
+      for (Index k = 0; k < count; ++k) {
+        out[static_cast<std::size_t>(set + k * sets)] = std::move(some[static_cast<std::size_t>(k)]);
+      }
+    }
+  } else {
+    const Matrix<double> mean = predict_draws(X, execution).front().mean.rowwise() - intercept_.transpose();
+    const Matrix<double> covariance = process_covariance(parameters_.mixture, state_->process, X, execution);
+    const Matrix<double> root = covariance_root(covariance);
+    const Random random(seed, Stream::noise);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      out[k] = mean;
+      for (Index a = 0; a < dim_out(); ++a) {
+        Vector<double> z(root.cols());
+        for (Index i = 0; i < z.size(); ++i) {
+          z[i] = random.normal(static_cast<std::uint64_t>(i),
+                               static_cast<std::uint32_t>(static_cast<Index>(k) * dim_out() + a));
+        }
+        out[k].col(a) += root * z;
+      }
+    }
+  }
+  for (auto& one : out) one.rowwise() += intercept_.transpose();
+  return out;
+}
+
+double SpectralMixtureMachine::negative_mean_log_likelihood(ConstView<double> X, ConstView<double> Y,
+                                                            const Execution& execution) const {
+  require(Y.rows() == X.rows() && Y.cols() == dim_out(), "nmll: Y is {} x {}, expected {} x {}", Y.rows(), Y.cols(),
+          X.rows(), dim_out());
+  const auto draws = predict_draws(X, execution);
+  const auto count = static_cast<double>(draws.size());
+  double sum = 0, seen = 0;
+  std::vector<double> logs(draws.size());
+  for (Index i = 0; i < X.rows(); ++i) {
+    for (Index a = 0; a < dim_out(); ++a) {
+      if (std::isnan(Y(i, a))) continue;
+      for (std::size_t k = 0; k < draws.size(); ++k) {
+        const double v = draws[k].covariance(i, a * dim_out() + a) + parameters_.noise[a],
+                     r = Y(i, a) - draws[k].mean(i, a);
+        logs[k] = -(std::log(2 * std::numbers::pi * v) + r * r / v) / 2;
+      }
+      const double largest = *std::max_element(logs.begin(), logs.end());
+      double density = 0;
+      for (const double one : logs) density += std::exp(one - largest);
+      sum -= largest + std::log(density / count);
+      seen += 1;
+    }
+  }
+  require(seen > 0, "nmll: there is no target");
+  return sum / seen;
+}
+
+const std::vector<WeightedFrequencies>& SpectralMixtureMachine::points() const { return state_->points; }
+
+}  // namespace carmina

@@ -1,0 +1,166 @@
+// models/mixture/spectral_mixture_fit.cpp -- the path of a spectral mixture: plan, a first pass over the rows, those to
+// learn from, learning, the posterior of all rows, machine.
+#include "models/fit/sampled_rows.hpp"
+#include "models/fit/summary.hpp"
+#include "models/mixture/mixture_learner.hpp"
+#include "models/mixture/mixture_plan.hpp"
+#include "models/mixture/mixture_state.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+constexpr Index most_merged = 100000;  // rows that are put in order without need
+constexpr Index longest_run = 64, fewest_runs = 256;
+
+// What the first pass says of the rows of positive weight.
+struct MixtureSummary {
+  Index rows = 0, copies = 0;  // copies: rows of integer weight as often as that says
+  bool whole_weights = true;
+  Vector<double> target_mean;              // (p), of the targets that are there
+  std::vector<std::vector<Index>> groups;  // outputs whose targets are there in the same rows
+};
+
+template <Real T>
+MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureOptions& options) {
+  const Index p = rows.dim_out();
+  const RowGaps gaps{.inputs = false,
+                     .targets = options.inference == Inference::fourier,
+                     .input_advice = "a spectral mixture needs every input of a row: remove it, or fill the gap"};
+  MixtureSummary summary;
+  // About the first target of each column, so that large ones do not cancel.
+  Vector<double> first = Vector<double>::Constant(p, std::nan("")), sum = Vector<double>::Zero(p), weight = sum;
+  std::vector<bool> apart(static_cast<std::size_t>(p * p));  // whether two outputs differ in where they are there
+  rows.for_blocks("reading", options.execution, [&](const RowBlock<T>& block) {
+    for (Index i = 0; i < block.rows; ++i) {
+      check_row(rows, block, i, gaps);
+      const double w = block.weights ? static_cast<double>(block.weights[i]) : 1;
+      if (w == 0) continue;
+      ++summary.rows;
+      summary.copies += weight_copies(w);
+      summary.whole_weights = summary.whole_weights && w == std::floor(w);
+      const T* y = block.Y + i * block.y_stride;
+      bool gap = false;
+      for (Index a = 0; a < p; ++a) {
+        if (std::isnan(y[a])) {
+          gap = true;
+          continue;
+        }
+        if (std::isnan(first[a])) first[a] = static_cast<double>(y[a]);
+        sum[a] += w * (static_cast<double>(y[a]) - first[a]);
+        weight[a] += w;
+      }
+      if (!gap) continue;
+      for (Index a = 0; a < p; ++a) {
+        for (Index b = 0; b < a; ++b) {
+          if (std::isnan(y[a]) != std::isnan(y[b])) apart[static_cast<std::size_t>(a * p + b)] = true;
+        }
+      }
+    }
+  });
+  require(summary.rows > 0, "fit: there are no rows with a positive weight");
+  summary.target_mean.resize(p);
+  for (Index a = 0; a < p; ++a) {
+    require(weight[a] > 0, "fit: output {} has no target at all", a + 1);
+    summary.target_mean[a] = first[a] + sum[a] / weight[a];
+    std::size_t g = 0;
+    while (g < summary.groups.size() && apart[static_cast<std::size_t>(a * p + summary.groups[g].front())]) ++g;
+    if (g == summary.groups.size()) summary.groups.emplace_back();
+    summary.groups[g].push_back(a);
+  }
+  return summary;
+}
+
+void check_data(const SpectralMixtureOptions& options, Index d, Index p) {
+  require(d > 0 && p > 0, "fit: the data has {} inputs and {} targets, expected at least one of each", d, p);
+  check_dimensions(options.coupling, d, p);
+  require(!is_differential(options.coupling) || options.inference == Inference::fourier,
+          "fit: outputs '{}' needs inference 'fourier'", coupling_name(options.coupling));
+  const auto* factors = std::get_if<LearntFactors>(&options.coupling);
+  require(!factors || factors->rank <= p, "fit: rank {} is larger than the number of outputs, {}",
+          factors ? factors->rank : 0, p);
+  if (!options.start) return;
+  options.start->check();
+  require(options.start->dim_in() == d, "fit: the start is for {} inputs, X has {}", options.start->dim_in(), d);
+}
+
+}  // namespace
+
+template <Real T>
+SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const SpectralMixtureOptions& options) {
+  options.check();
+  DataRows<T> rows(source);
+  const Index d = rows.dim_in(), p = rows.dim_out();
+  check_data(options, d, p);
+  SolveReport before;
+  MixturePlan plan = plan_mixture(options, rows, rows.known_rows(), 0);
+  rows.read_at_once(plan.rows_at_once);
+  MixtureSummary summary;
+  {
+    PhaseTimer timer(before, "summary");
+    summary = summarize_targets(rows, options);
+  }
+  require(options.inference == Inference::fourier || summary.whole_weights,
+          "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any", inference_name(options.inference));
+  plan = plan_mixture(options, rows, summary.copies, static_cast<Index>(summary.groups.size()));
+  rows.read_at_once(plan.rows_at_once);
+
+  // Of a series neighbours matter too: they alone say what varies fast.
+  const Index run = d == 1 ? std::clamp<Index>(plan.learning / fewest_runs, 1, longest_run) : 1;
+  const RowSampler sampler(summary.copies, plan.learning, run, Random(options.seed, Stream::rows));
+  MergedRows<T> some;
+  {
+    PhaseTimer timer(before, "reading");
+    HeldRows<T> held = sample_rows(rows, sampler, options.execution, std::min(summary.rows, plan.learning));
+    some = {std::move(held.X), std::move(held.Y), std::move(held.weights)};
+    if (some.weights.size() > 0 || some.X.rows() <= most_merged) some.merge();
+    if (options.inference != Inference::fourier) some.repeat();
+  }
+  SpectralMixtureMachine machine;
+  LearntMixture learnt = learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_);
+  if (!sampler.all()) {
+    some = {};
+    if (options.fit_intercept) machine.intercept_ = summary.target_mean;
+    PhaseTimer timer(learnt.report, "posterior of all rows");
+    set_posterior(CountedRows<T>{source, rows.rows(), plan.rows_at_once}, summary.groups, machine.intercept_, options,
+                  learnt);
+  }
+
+  machine.options_ = options;
+  machine.options_.execution = {};
+  machine.options_.on_step = {};
+  machine.options_.learning_rows = sampler.all() ? 0 : plan.learning;
+  machine.inference_ = options.inference;
+  machine.parameters_ = std::move(learnt.parameters);
+  machine.state_ = std::make_shared<const MixtureState>(
+      MixtureState{std::move(learnt.points), std::move(learnt.posteriors), std::move(learnt.process)});
+  machine.evidence_ = learnt.evidence;
+  machine.curve_ = std::move(learnt.curve);
+  machine.start_evidences_ = std::move(learnt.start_evidences);
+  FitRecord& record = machine.record_;
+  record.approximation = inference_name(options.inference);
+  record.n_components = options.inference == Inference::fourier ? options.n_components : 0;
+  record.alpha = machine.parameters_.noise[0];
+  record.evidence = learnt.evidence;
+  record.fit_intercept = options.fit_intercept;
+  record.seed = options.seed;
+  record.rows = summary.rows;
+  record.target_mean = summary.target_mean;
+  record.input_names = options.input_names;
+  record.target_names = options.target_names;
+  record.report = std::move(learnt.report);
+  record.report.memory = plan.text;
+  if (!sampler.all()) {
+    record.report.reason +=
+        format_text("; parameters learnt from {} of {} rows, the posterior is of all", plan.learning, summary.copies);
+  }
+  record.report.seconds.insert(record.report.seconds.begin(), before.seconds.begin(), before.seconds.end());
+  return machine;
+}
+template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<float>&, const SpectralMixtureOptions&);
+template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<double>&, const SpectralMixtureOptions&);
+
+}  // namespace carmina

@@ -1,0 +1,57 @@
+// models/tune/tune_mixture.cpp -- one fit for each number of components; the largest evidence wins.
+#include <carmina/core/error.hpp>
+#include <carmina/models/tune.hpp>
+
+#include <algorithm>
+
+namespace carmina {
+
+std::vector<Index> usual_mixture_counts(const SpectralMixtureOptions& options) {
+  std::vector<Index> counts;
+  for (const Index count : {1, 2, 4, 8, 16}) {
+    if (options.inference != Inference::fourier || 2 * count <= options.n_components) counts.push_back(count);
+  }
+  return counts;
+}
+
+template <Real T>
+MixtureTuneResult tune_mixture(RowSource<T>& rows, const SpectralMixtureOptions& options, std::vector<Index> counts) {
+  require(!options.start, "tune: a given start has its own number of components");
+  if (counts.empty()) counts = usual_mixture_counts(options);
+  SpectralMixtureOptions trial = options;
+  for (const Index count : counts) {
+    trial.n_mixtures = count;
+    trial.check();
+  }
+  // The largest first: it needs the most memory, and so says how many rows all of them learn from.
+  std::vector<std::size_t> order(counts.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+  MixtureTuneResult result;
+  result.trials.resize(counts.size());
+  bool first = true;
+  double best = 0;
+  for (std::size_t done = 0; done < order.size(); ++done) {
+    const std::size_t k = order[done];
+    trial.n_mixtures = counts[k];
+    SpectralMixtureMachine machine = SpectralMixtureMachine::fit(rows, trial);
+    const auto& evidences = machine.start_evidences();
+    const double evidence = *std::max_element(evidences.begin(), evidences.end());
+    result.trials[k] = {counts[k], evidence, machine.report().iterations,
+                        machine.report().status == SolveStatus::converged};
+    if (first && machine.options().learning_rows > 0) trial.learning_rows = machine.options().learning_rows;
+    // Of equal evidences the smaller mixture's.
+    if (first || evidence >= best) best = evidence, result.machine = std::move(machine);
+    first = false;
+    options.execution.checkpoint({"tuning", static_cast<Index>(done) + 1, static_cast<Index>(order.size())});
+  }
+  const Index largest = counts[order.front()];
+  if (counts.size() > 1 && result.machine.options().n_mixtures == largest) {
+    result.message = format_text("the best number of components, {}, is the largest that was tried", largest);
+  }
+  return result;
+}
+template MixtureTuneResult tune_mixture(RowSource<float>&, const SpectralMixtureOptions&, std::vector<Index>);
+template MixtureTuneResult tune_mixture(RowSource<double>&, const SpectralMixtureOptions&, std::vector<Index>);
+
+}  // namespace carmina

@@ -1,0 +1,123 @@
+// solvers/linear/shifted_direct.cpp -- shifted systems by Cholesky factors or by one eigendecomposition.
+#include "backends/tiled.hpp"
+#include "solvers/linear/shifted_systems.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace carmina {
+namespace {
+
+// An eigendecomposition costs about as much as this many Cholesky factorisations (SPEC 1d, measured).
+constexpr std::size_t choleskys_per_eigen = 8;
+
+// Columns that share one delta share one factor.
+struct Group {
+  double delta;
+  std::vector<Index> columns;
+};
+
+std::vector<Group> group_columns(const Vector<double>& delta) {
+  std::vector<Group> groups;
+  for (Index j = 0; j < delta.size(); ++j) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return std::abs(g.delta - delta[j]) <= 1e-15 * std::abs(g.delta);
+    });
+    if (same == groups.end()) {
+      groups.push_back({delta[j], {j}});
+    } else {
+      same->columns.push_back(j);
+    }
+  }
+  return groups;
+}
+
+// H itself is kept in the strict upper triangle and `diagonal`, which a factorisation of the lower triangle spares.
+class KeptMatrix {
+ public:
+  KeptMatrix(double* H, Index m, Index ldh, int threads)
+      : H_(H, m, m, Eigen::OuterStride<>(ldh)), threads_(threads), diagonal_(H_.diagonal()) {
+    for_pairs([](double& lower, double& upper) { upper = lower; });
+  }
+  // Lower triangle = delta H + alpha I.
+  void restore(double delta, double alpha) {
+    for_pairs([delta](double& lower, double& upper) { lower = delta * upper; });
+    H_.diagonal() = (delta * diagonal_).array() + alpha;
+  }
+
+ private:
+  // f(H_ij, H_ji) for all j < i, in tiles that stay in cache.
+  template <class F>
+  void for_pairs(F f) {
+    constexpr Index side = 64;
+    const Index m = H_.rows();
+    parallel_for((m + side - 1) / side, threads_, [&](Index task, int) {
+      const Index first = task * side, last = std::min(m, first + side);
+      for (Index begin = 0; begin <= first; begin += side) {
+        for (Index i = first; i < last; ++i) {
+          for (Index j = begin; j < std::min(begin + side, i); ++j) f(H_(i, j), H_(j, i));
+        }
+      }
+    });
+  }
+
+  Eigen::Map<Matrix<double>, 0, Eigen::OuterStride<>> H_;
+  int threads_;
+  Vector<double> diagonal_;
+};
+
+// x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j. Eigenvalues below the rounding of H are zero; a zero divisor drops out.
+void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
+                    const Execution& execution) {
+  Vector<double> g(m);
+  backend::symmetric_eigen(m, H, ldh, g.data(), execution);
+  const double noise = static_cast<double>(m) * std::numeric_limits<double>::epsilon() * g.cwiseAbs().maxCoeff();
+  const Index q = R.cols();
+  Matrix<double> rotated(m, q);
+  using backend::Transpose;
+  backend::gemm<double>(Transpose::no, Transpose::no, m, q, m, 1, H, ldh, R.data(), q, 0, rotated.data(), q, execution);
+  for (Index i = 0; i < m; ++i) {
+    const double value = g[i] > noise ? g[i] : 0.0;
+    for (Index j = 0; j < q; ++j) {
+      const double divisor = delta[j] * value + alpha;
+      rotated(i, j) = divisor > 0 ? rotated(i, j) / divisor : 0.0;
+    }
+  }
+  backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, rotated.data(), q, 0, R.data(), q,
+                        execution);
+}
+
+}  // namespace
+
+void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
+                   const Execution& execution, SolveReport& report) {
+  require(R.rows() == m && R.cols() == delta.size(), "solve: right-hand side is {} x {}, expected {} x {}", R.rows(),
+          R.cols(), m, delta.size());
+  const auto groups = group_columns(delta);
+  if (alpha == 0 || groups.size() > choleskys_per_eigen) {
+    solve_by_eigen(H, m, ldh, delta, alpha, R, execution);
+    return;
+  }
+  KeptMatrix kept(H, m, ldh, execution.thread_count());
+  Matrix<double> solved = R, part;
+  for (const Group& group : groups) {
+    kept.restore(group.delta, alpha);
+    if (!backend::cholesky(m, H, ldh, execution)) {
+      report.message =
+          "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
+      kept.restore(1, 0);
+      solve_by_eigen(H, m, ldh, delta, alpha, R, execution);
+      return;
+    }
+    const auto count = static_cast<Index>(group.columns.size());
+    part.resize(m, count);
+    for (Index c = 0; c < count; ++c) part.col(c) = R.col(group.columns[static_cast<std::size_t>(c)]);
+    backend::cholesky_solve(m, count, H, ldh, part.data(), count, execution);
+    for (Index c = 0; c < count; ++c) solved.col(group.columns[static_cast<std::size_t>(c)]) = part.col(c);
+  }
+  R = std::move(solved);
+}
+
+}  // namespace carmina

@@ -1,0 +1,34 @@
+// solvers/linear/shifted_systems.hpp -- (delta_j H + alpha I) x_j = r_j: what every squared-loss fit with coupled
+// outputs comes down to once the outputs are turned into the eigenbasis of A (SPEC 1d, 2b).
+#pragma once
+#include <carmina/core/execution.hpp>
+#include <carmina/models/report.hpp>
+
+#include <functional>
+
+namespace carmina {
+
+// Columns of R are overwritten by the solutions. H (m, m) positive semi-definite, lower triangle, row stride ldh;
+// its memory is used for factors. One Cholesky per different delta while that is cheaper than an eigendecomposition;
+// the latter also when alpha is 0 or H + alpha I turns out singular: then the solution of least norm, and report says
+// so.
+void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
+                   const Execution& execution, SolveReport& report);
+
+struct IterationOptions {
+  Index max_iter = 1000;
+  double tol = 1e-6;  // on |r_j| / |rhs_j|, every column
+};
+// status, iterations and residual of an iterative solver; a message with advice when it stopped above tol.
+void report_iterations(const char* solver, Index iterations, double residual, const IterationOptions& options,
+                       SolveReport& report);
+
+// The same by conjugate gradients, all columns side by side: product(P, HP) sets HP = H P for P (m, q).
+using SymmetricProduct = std::function<void(const Matrix<double>& P, Matrix<double>& HP)>;
+// precondition(R, Z) sets Z to about (delta_j H + alpha I)^-1 R, by a fixed positive definite matrix for each column.
+using Preconditioner = std::function<void(const Matrix<double>& R, Matrix<double>& Z)>;
+Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<double>& delta, double alpha,
+                                const Matrix<double>& R, const IterationOptions& options, const Execution& execution,
+                                SolveReport& report, const Preconditioner& precondition = {});
+
+}  // namespace carmina

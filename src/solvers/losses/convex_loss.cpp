@@ -1,0 +1,283 @@
+// solvers/losses/convex_loss.cpp -- the method of multipliers around Newton or L-BFGS steps, and the certificate that
+// ends it.
+#include "solvers/losses/convex_loss.hpp"
+#include "solvers/losses/loss_rows.hpp"
+#include "solvers/losses/newton_direction.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+class ConvexLossSolver {
+ public:
+  ConvexLossSolver(const FeatureRows& features, const CoefficientSpace& space, ConvexLossProblem problem,
+                   Direction direction, const IterationOptions& options, const Execution& execution,
+                   SolveReport& report)
+      : ConvexLossSolver(features, space,
+                         LossRows(problem.loss, std::move(problem.targets), std::move(problem.weights), execution),
+                         problem.alpha, problem.fit_intercept, direction, options, execution, report) {}
+
+  ConvexLossSolver(const FeatureRows& features, const CoefficientSpace& space, LossRows rows, double alpha,
+                   bool fit_intercept, Direction direction, const IterationOptions& options, const Execution& execution,
+                   SolveReport& report)
+      : rows_(std::move(rows)),
+        model_(features, space, rows_, alpha, fit_intercept, execution),
+        options_(options),
+        execution_(execution),
+        report_(report),
+        direction_(direction) {}
+
+  LinearSolution run() {
+    start();
+    Index steps = 0;
+    int stalls = 0, idle_rounds = 0;
+    double last_gap = std::numeric_limits<double>::infinity();
+    while (true) {
+      const Index made = minimise(options_.max_iter - steps);
+      steps += made;
+      const double gap = certify();
+      execution_.checkpoint({"solving", steps, options_.max_iter});
+      if (gap <= options_.tol || steps >= options_.max_iter) break;
+      if (stalled_ && (rho_ == 0 || ++stalls > 20)) break;
+      idle_rounds = made == 0 ? idle_rounds + 1 : 0;
+      if (idle_rounds > 60) break;
+      if (rho_ > 0) {
+        // Multipliers that move while the point does not would run away from it.
+        if (made > 0 || stalled_) lambda_ = G_;
+        // Multipliers close the gap by themselves when rho is small; a smaller rho only costs more Newton steps.
+        // One too small leaves a problem that rounding hides.
+        if (stalled_) {
+          rho_ *= 8;
+        } else if (gap > last_gap / 4) {
+          rho_ /= 2;
+        }
+      } else if (gap >= last_gap) {
+        break;  // rounding
+      }
+      last_gap = gap;
+    }
+    finish(steps);
+    return model_.solution(best_);
+  }
+
+ private:
+  // The ridge solution, which the preconditioner knows, or the solution of fewer rows; then a step rho of the size of
+  // the residuals.
+  void start() {
+    lambda_ = Matrix<double>::Zero(rows_.rows(), rows_.outputs());
+    double share = 1;
+    if (model_.kernel()) {
+      share = start_from_fewer_rows();
+    } else {
+      at_ = model_.alpha_path_solution();
+    }
+    model_.values(at_, F_);
+    if (!rows_.smooth()) {
+      const double deviation = rows_.mean_deviation(F_);
+      const double spread = rows_.mean_deviation(Matrix<double>::Zero(rows_.rows(), rows_.outputs()));
+      rho_ = std::max(deviation, 1e-6 * spread);
+      if (rho_ == 0) rho_ = 1;
+      rho_ *= share;
+    }
+    best_ = at_;
+    best_value_ = rows_.value(F_) + model_.penalty(at_);
+    rounding_ = 1e-12 * std::abs(rows_.value(Matrix<double>::Zero(rows_.rows(), rows_.outputs())));
+    lower_ = -std::numeric_limits<double>::infinity();
+  }
+
+  // Every third row, of three times its weight, solved roughly: a good guess for the few systems of this size. Their
+  // multipliers serve for them, the slopes at the guess for the others; too few rows start from a constant. Returns
+  // what part of the deviation rho should be: how much better the rows that were solved fit than all do tells how far
+  // the guess is off.
+  double start_from_fewer_rows() {
+    constexpr Index few = 150, share = 3;
+    const Index n = rows_.rows(), p = rows_.outputs();
+    std::vector<Index> weighty, numbers;
+    double weight = 0;
+    for (Index i = 0; i < n; ++i) {
+      if (rows_.weight(i) > 0) weighty.push_back(i);
+    }
+    for (std::size_t k = 0; k < weighty.size(); k += share) {
+      numbers.push_back(weighty[k]);
+      weight += rows_.weight(weighty[k]);
+    }
+    at_ = {Vector<double>::Zero(n * p), Vector<double>::Zero(p), Vector<double>::Zero(n * p)};
+    if (static_cast<Index>(weighty.size()) <= few) {
+      if (model_.has_intercept()) at_.b = rows_.sums(rows_.targets()) / rows_.total_weight();
+      return 1;
+    }
+    const auto count = static_cast<Index>(numbers.size());
+    const Matrix<double> K = (*model_.kernel())(numbers, numbers);
+    const auto products = kernel_rows(K, execution_);
+    const CoefficientSpace space = model_.space().with_features(count);
+    SolveReport report;
+    ConvexLossSolver fewer(*products, space, rows_.some(numbers, rows_.total_weight() / weight), model_.alpha(),
+                           model_.has_intercept(), direction_, {options_.max_iter, std::max(options_.tol, 1e-2)},
+                           execution_, report);
+    fewer.run();
+    at_.b = fewer.best_.b;
+    for (Index k = 0; k < count; ++k) {
+      at_.theta.segment(numbers[static_cast<std::size_t>(k)] * p, p) = fewer.best_.theta.segment(k * p, p);
+    }
+    model_.set_image(at_);
+    if (rows_.smooth()) return 1;
+    model_.values(at_, F_);
+    rows_.envelope(F_, lambda_, 0, lambda_);
+    for (Index k = 0; k < count; ++k) lambda_.row(numbers[static_cast<std::size_t>(k)]) = fewer.G_.row(k);
+    fewer.model_.values(fewer.best_, fewer.F_);
+    const double known = fewer.rows_.mean_deviation(fewer.F_), all = rows_.mean_deviation(F_);
+    return all > 0 ? std::max(0.2, 1 - known / all) : 1;
+  }
+
+  // Steps on the smooth problem of the current rho and lambda until its gradient adds little to the gap.
+  Index minimise(Index allowed) {
+    LimitedMemory memory;
+    double objective = rows_.envelope(F_, lambda_, rho_, G_) + model_.penalty(at_);
+    Point gradient = model_.gradient(at_, G_);
+    stalled_ = false;
+    for (Index step = 0;; ++step) {
+      if (small(gradient, step == 0) || step >= allowed) return step;
+      execution_.checkpoint({"solving", step, 0});
+      Point move;
+      if (direction_ == Direction::newton) {
+        rows_.curvatures(F_, lambda_, rho_, curvatures_);
+        move = newton_direction(model_, curvatures_, gradient);
+      } else {
+        rows_.curvatures(F_, lambda_, rho_, curvatures_);
+        move = memory.direction(model_, std::max(curvatures_.mean, 1e-12), gradient);
+      }
+      double slope = model_.dot(gradient, move);
+      if (!(slope < 0)) {  // rounding, or curvature that was all zero
+        move = model_.precondition(std::max(curvatures_.mean, 1e-12), gradient).scaled(-1);
+        slope = model_.dot(gradient, move);
+        if (!(slope < 0)) return stall(step);
+      }
+      model_.values(move, dF_);
+      double next = objective;
+      const double t = line_search(move, slope, next);
+      if (t == 0) return stall(step);
+      const Point before = gradient;
+      at_ = at_.plus(move, t);
+      F_.swap(trial_);
+      gradient = model_.gradient(at_, G_, before, t);
+      if (direction_ == Direction::lbfgs) memory.remember(move.scaled(t), gradient.plus(before, -1));
+      const bool no_progress = objective - next <= 1e-15 * std::abs(objective);
+      objective = next;
+      if (no_progress && ++idle_ > 3) return stall(step + 1);
+      if (!no_progress) idle_ = 0;
+    }
+  }
+
+  // A step along `move` that lowers the objective and leaves at most half of the slope, by size; trial_ is F there,
+  // `objective` the value. 0: none. The slope only grows with t, so the secant's point between a falling and a rising
+  // end, pulled towards the older end (the Illinois rule), closes in on its zero.
+  double line_search(const Point& move, double slope, double& objective) {
+    const double curved = model_.alpha() * move.inner(move), linear = model_.alpha() * at_.inner(move);
+    const double start = objective, penalty = model_.penalty(at_);
+    const auto slope_at = [&](double t) {
+      trial_ = F_ + t * dF_;
+      objective = rows_.envelope(trial_, lambda_, rho_, G_) + penalty + t * linear + t * t * curved / 2;
+      return rows_.weighted_dot(G_, dF_) + linear + t * curved;
+    };
+    const auto lower = [&](double t) { return objective <= start + 1e-4 * t * slope + 1e-15 * std::abs(start); };
+    double low = 0, high = 1, at_low = slope, at_high = slope_at(1);
+    if (at_high <= 0.5 * std::abs(slope) && lower(1)) return 1;  // also while it still falls: no step is made longer
+    for (int k = 0; k < 60; ++k) {
+      const double t = std::clamp(low - at_low * (high - low) / (at_high - at_low), low + 0.01 * (high - low),
+                                  high - 0.01 * (high - low));
+      const double here = slope_at(t);
+      if (std::abs(here) <= 0.5 * std::abs(slope) && lower(t)) return t;
+      if (here < 0) {
+        low = t, at_low = here, at_high /= 2;
+      } else {
+        high = t, at_high = here, at_low /= 2;
+      }
+    }
+    if (low > 0) slope_at(low);
+    return low;
+  }
+
+  Index stall(Index step) {
+    rows_.envelope(F_, lambda_, rho_, G_);
+    stalled_ = true;
+    return step;
+  }
+
+  // What gaps are relative to: |J|, or the rounding of the loss where a model can be perfect.
+  double scale() const { return std::max({std::abs(best_value_), rounding_, 1e-300}); }
+
+  // |gradient|^2 / (2 alpha) is what theta adds to the duality gap; the intercept's part is a sum that must vanish.
+  // Each smooth problem but the last is solved to a part of the gap alone, by one step at least.
+  bool small(const Point& gradient, bool first) const {
+    const double target = std::max(0.3 * options_.tol, first || rho_ == 0 ? 0.0 : 0.03 * last_relative_gap_);
+    const double allowed = target * scale();
+    const double of_intercept = gradient.b.norm() * rows_.mean_deviation(F_);
+    return gradient.inner(gradient) / (2 * model_.alpha()) <= allowed && of_intercept <= allowed;
+  }
+
+  // The relative gap between the best value seen and the best lower bound. Steps leave rounding behind in F; of a
+  // kernel, where K theta is carried along, only what is to be the last gap is freed of it.
+  double certify() {
+    model_.values(at_, F_);
+    const double value = rows_.value(F_) + model_.penalty(at_);
+    if (value <= best_value_) {
+      best_value_ = value;
+      best_ = at_;
+    }
+    lower_ = std::max(lower_, model_.lower_bound(G_, at_));
+    if (model_.kernel() && best_value_ - lower_ <= options_.tol * scale()) {
+      model_.set_image(best_);
+      at_ = best_;
+      model_.values(at_, F_);
+      best_value_ = rows_.value(F_) + model_.penalty(at_);
+    }
+    last_relative_gap_ = std::max(0.0, best_value_ - lower_) / scale();
+    return last_relative_gap_;
+  }
+
+  void finish(Index steps) {
+    report_.solver = direction_ == Direction::newton ? "newton" : "lbfgs";
+    report_.iterations = std::max<Index>(steps, 1);
+    report_.residual = last_relative_gap_;
+    report_.objective = best_value_;
+    if (last_relative_gap_ <= options_.tol) return;
+    report_.status = SolveStatus::not_converged;
+    report_.message = format_text(
+        "{} stopped after {} steps at a relative duality gap of {:.1e}, above tol = {:.1e}; "
+        "allow more iterations or a larger tol",
+        report_.solver, steps, last_relative_gap_, options_.tol);
+  }
+
+  LossRows rows_;
+  NewtonModel model_;
+  const IterationOptions options_;
+  const Execution execution_;
+  SolveReport& report_;
+  Direction direction_;
+
+  Point at_, best_;
+  Matrix<double> F_, dF_, trial_, G_, lambda_;  // (n, p)
+  RowCurvatures curvatures_;
+  double rho_ = 0, best_value_ = 0, rounding_ = 0, lower_ = 0, last_relative_gap_ = 1;
+  int idle_ = 0;
+  bool stalled_ = false;
+};
+
+}  // namespace
+
+LinearSolution solve_convex_loss(const FeatureRows& features, const CoefficientSpace& space, ConvexLossProblem problem,
+                                 Direction direction, const IterationOptions& options, const Execution& execution,
+                                 SolveReport& report) {
+  require(problem.alpha > 0, "fit: alpha must be positive for a loss other than the squared one, found {}",
+          problem.alpha);
+  require(!features.kernel() || (direction == Direction::newton && by_rows(space, problem.loss)),
+          "fit: rows of a kernel are for Newton's method and separate outputs");
+  return ConvexLossSolver(features, space, std::move(problem), direction, options, execution, report).run();
+}
+
+}  // namespace carmina

@@ -1,0 +1,267 @@
+// solvers/losses/loss_rows.cpp -- loops over rows; tiles are fixed and their sums are added in order.
+#include "solvers/losses/loss_rows.hpp"
+#include "losses/row_functions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace carmina {
+namespace {
+
+constexpr Index tile_rows = 1024;
+
+}  // namespace
+
+LossRows::LossRows(Loss loss, Matrix<double> targets, Vector<double> weights, Execution execution)
+    : loss_(std::move(loss)),
+      targets_(std::move(targets)),
+      weights_(std::move(weights)),
+      total_weight_(weights_.size() == 0 ? static_cast<double>(targets_.rows()) : weights_.sum()),
+      execution_(std::move(execution)) {}
+
+// body(one loss, first, last) returns the sum of its rows.
+template <class Body>
+double LossRows::sum_over_rows(const Body& body) const {
+  const Index n = rows(), tiles = (n + tile_rows - 1) / tile_rows;
+  std::vector<double> sums(static_cast<std::size_t>(tiles), 0.0);
+  std::visit(
+      [&](const auto& loss) {
+        parallel_for(tiles, execution_.thread_count(), [&](Index tile, int) {
+          sums[static_cast<std::size_t>(tile)] = body(loss, tile * tile_rows, std::min(n, (tile + 1) * tile_rows));
+        });
+      },
+      loss_);
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+double LossRows::value(const Matrix<double>& F) const {
+  const Index p = outputs();
+  return sum_over_rows([&](const auto& loss, Index first, Index last) {
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      sum += weight(i) * row_value(loss, F.data() + i * p, targets_.data() + i * p, p);
+    }
+    return sum;
+  });
+}
+
+Vector<double> LossRows::losses(const Matrix<double>& F) const {
+  const Index p = outputs();
+  Vector<double> of_row(rows());
+  sum_over_rows([&](const auto& loss, Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      of_row[i] = row_value(loss, F.data() + i * p, targets_.data() + i * p, p);
+    }
+    return 0.0;
+  });
+  return of_row;
+}
+
+void LossRows::slopes(const Matrix<double>& F, const Index* rows, Matrix<double>& G) const {
+  const Index p = outputs();
+  G.resize(F.rows(), p);
+  std::visit(
+      [&](const auto& loss) {
+        for (Index k = 0; k < F.rows(); ++k) {
+          row_gradient(loss, F.data() + k * p, targets_.data() + rows[k] * p, p, G.data() + k * p);
+        }
+      },
+      loss_);
+}
+
+double LossRows::envelope(const Matrix<double>& F, const Matrix<double>& lambda, double rho, Matrix<double>& G) const {
+  const Index p = outputs();
+  G.resize(rows(), p);
+  return sum_over_rows([&](const auto& loss, Index first, Index last) {
+    std::vector<double> v(static_cast<std::size_t>(p));
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      const double *f = F.data() + i * p, *y = targets_.data() + i * p;
+      double* g = G.data() + i * p;
+      if (rho == 0) {
+        row_gradient(loss, f, y, p, g);
+        sum += weight(i) * row_value(loss, f, y, p);
+        continue;
+      }
+      for (Index j = 0; j < p; ++j) v[static_cast<std::size_t>(j)] = f[j] + rho * lambda(i, j);
+      row_prox(loss, v.data(), y, rho, p, g);
+      double value = row_value(loss, g, y, p);
+      for (Index j = 0; j < p; ++j) {
+        g[j] = (v[static_cast<std::size_t>(j)] - g[j]) / rho;
+        value += rho * g[j] * g[j] / 2;
+      }
+      sum += weight(i) * value;
+    }
+    return sum;
+  });
+}
+
+void LossRows::curvatures(const Matrix<double>& F, const Matrix<double>& lambda, double rho, RowCurvatures& out) const {
+  const Index p = outputs();
+  out.diagonal.resize(rows(), p);
+  out.direction.resize(rows(), p);
+  out.along.resize(rows());
+  const double trace = sum_over_rows([&](const auto& loss, Index first, Index last) {
+    std::vector<double> v(static_cast<std::size_t>(p));
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        v[static_cast<std::size_t>(j)] = F(i, j) + (rho > 0 ? rho * lambda(i, j) : 0.0);
+      }
+      double* diagonal = out.diagonal.data() + i * p;
+      row_curvature(loss, v.data(), targets_.data() + i * p, rho, p, diagonal, out.direction.data() + i * p,
+                    out.along[i]);
+      double of_row = out.along[i];
+      for (Index j = 0; j < p; ++j) of_row += diagonal[j];
+      if (p == 1) {  // one output: all of it on the diagonal
+        diagonal[0] = of_row;
+        out.along[i] = 0;
+      }
+      sum += weight(i) * of_row;
+    }
+    return sum;
+  });
+  out.mean = trace / (total_weight_ * static_cast<double>(p));
+  out.of_one_row = total_weight_ / static_cast<double>(rows()) / (rho > 0 ? rho : 1.0);
+}
+
+void LossRows::multiply(const RowCurvatures& D, const Matrix<double>& Q, Matrix<double>& out) const {
+  const Index n = rows(), p = outputs();
+  out.resize(n, p);
+  parallel_for((n + tile_rows - 1) / tile_rows, execution_.thread_count(), [&](Index tile, int) {
+    for (Index i = tile * tile_rows; i < std::min(n, (tile + 1) * tile_rows); ++i) {
+      double along = 0;
+      if (D.along[i] != 0) along = D.along[i] * D.direction.row(i).dot(Q.row(i));
+      for (Index j = 0; j < p; ++j) {
+        const double rank_one = along == 0 ? 0.0 : along * D.direction(i, j);
+        out(i, j) = weight(i) * (D.diagonal(i, j) * Q(i, j) + rank_one);
+      }
+    }
+  });
+}
+
+double LossRows::conjugate(const Matrix<double>& G) const {
+  const Index p = outputs();
+  return sum_over_rows([&](const auto& loss, Index first, Index last) {
+    double sum = 0;
+    for (Index i = first; i < last; ++i) {
+      sum += weight(i) * row_conjugate(loss, G.data() + i * p, targets_.data() + i * p, p);
+    }
+    return sum;
+  });
+}
+
+double LossRows::weighted_dot(const Matrix<double>& G, const Matrix<double>& R) const {
+  return sum_over_rows([&](const auto&, Index first, Index last) {
+    double sum = 0;
+    for (Index i = first; i < last; ++i) sum += weight(i) * G.row(i).dot(R.row(i));
+    return sum;
+  });
+}
+
+Vector<double> LossRows::sums(const Matrix<double>& R) const {
+  Vector<double> total = Vector<double>::Zero(outputs());
+  for (Index i = 0; i < rows(); ++i) total += weight(i) * R.row(i).transpose();
+  return total;
+}
+
+void LossRows::apply_weights(Matrix<double>& R) const {
+  if (weights_.size() > 0) R.array().colwise() *= weights_.array();
+}
+
+double LossRows::mean_deviation(const Matrix<double>& F) const {
+  double sum = 0;
+  for (Index i = 0; i < rows(); ++i) sum += weight(i) * (F.row(i) - targets_.row(i)).lpNorm<1>();
+  return sum / (total_weight_ * static_cast<double>(outputs()));
+}
+
+LossRows LossRows::some(const std::vector<Index>& numbers, double factor) const {
+  const auto count = static_cast<Index>(numbers.size());
+  Matrix<double> Y(count, outputs());
+  Vector<double> w(count);
+  for (Index k = 0; k < count; ++k) {
+    const Index i = numbers[static_cast<std::size_t>(k)];
+    Y.row(k) = targets_.row(i);
+    w[k] = factor * weight(i);
+  }
+  return {loss_, std::move(Y), std::move(w), execution_};
+}
+
+// Moves numbers g_i of some rows by the same amount, clipped to [low_i, high_i], so that their weighted sum and
+// `others` make zero; false when the intervals do not allow it. The sum falls with the amount, so bisection finds it.
+bool LossRows::shift_to_zero(const std::vector<Index>& some, double others, const Interval& interval, double* g,
+                             Index stride) const {
+  double widest = 0, size = std::abs(others);
+  for (const Index i : some) {
+    const auto [low, high] = interval(i);
+    widest = std::max(widest, high - low);
+    size += weight(i) * std::abs(g[i * stride]);
+  }
+  const auto clipped = [&](Index i, double c) {
+    const auto [low, high] = interval(i);
+    return std::clamp(g[i * stride] - c, low, high);
+  };
+  const auto sum_at = [&](double c) {
+    double sum = others;
+    for (const Index i : some) sum += weight(i) * clipped(i, c);
+    return sum;
+  };
+  double below = -widest, above = widest;
+  if (sum_at(below) < 0 || sum_at(above) > 0) return false;
+  if (std::abs(sum_at(0)) <= 1e-15 * size) return true;
+  for (int step = 0; step < 80; ++step) {
+    const double c = (below + above) / 2;
+    (sum_at(c) > 0 ? below : above) = c;
+  }
+  const double c = (below + above) / 2;
+  for (const Index i : some) g[i * stride] = clipped(i, c);
+  return true;
+}
+
+// Radial losses of several outputs: all g_i move by the same amount, then shrink until the largest is inside the ball;
+// the sum stays zero. The others: an interval for each output. Numbers inside theirs move, if that is enough: to move
+// one at an end or zero, where a row far from a kink is, costs more. Else all do, and it is enough because every
+// interval holds 0.
+void LossRows::balance(Matrix<double>& G) const {
+  const Index n = rows(), p = outputs();
+  std::visit(
+      [&]<class L>(const L& loss) {
+        if constexpr (L::radial) {
+          if (p > 1 || std::isinf(loss.radius())) {
+            G.rowwise() -= (sums(G) / total_weight_).transpose();
+            const double largest = G.rowwise().norm().maxCoeff();
+            if (largest > loss.radius()) G *= loss.radius() / largest;
+            return;
+          }
+        }
+        for (Index j = 0; j < p; ++j) {
+          const Interval interval = [&](Index i) -> std::pair<double, double> {
+            if constexpr (L::radial) {
+              return {-loss.radius(), loss.radius()};
+            } else {
+              return {loss.low(targets_(i, j), j), loss.high(targets_(i, j), j)};
+            }
+          };
+          std::vector<Index> inside, all;
+          double at_ends = 0;
+          for (Index i = 0; i < n; ++i) {
+            const auto [low, high] = interval(i);
+            all.push_back(i);
+            if (G(i, j) > low && G(i, j) < high && G(i, j) != 0) {
+              inside.push_back(i);
+            } else {
+              at_ends += weight(i) * G(i, j);
+            }
+          }
+          if (!shift_to_zero(inside, at_ends, interval, G.data() + j, p)) {
+            shift_to_zero(all, 0, interval, G.data() + j, p);
+          }
+        }
+      },
+      loss_);
+}
+
+}  // namespace carmina

@@ -1,0 +1,94 @@
+// solvers/squared/squared_primal.cpp -- squared loss in the coefficients of the features.
+#include "solvers/squared/row_sums.hpp"
+#include "solvers/squared/subset_preconditioner.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+Vector<double> eigenvalues(const OutputFactor& outputs, Index p) {
+  return outputs.identity() ? Vector<double>(Vector<double>::Ones(p)) : outputs.delta;
+}
+
+// R B, and its reverse Theta Bᵀ
+Matrix<double> times_root(const Matrix<double>& R, const OutputFactor& outputs) {
+  return outputs.identity() ? R : Matrix<double>(R * outputs.root());
+}
+Matrix<double> expanded(const Matrix<double>& theta, const OutputFactor& outputs) {
+  return outputs.identity() ? theta : Matrix<double>(theta * outputs.root().transpose());
+}
+
+// From the moments, whose Gram matrix is centred too when there is an intercept.
+RowSums sums_of(Moments& moments, bool fit_intercept) {
+  RowSums sums = row_sums_of(moments, fit_intercept);
+  if (fit_intercept) {
+    const Vector<double>& g = sums.feature_sums;
+    for (Index i = 0; i < moments.features; ++i) {
+      moments.sums.row(i).head(i + 1) -= g[i] / sums.weight * g.head(i + 1).transpose();
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
+                            SolveReport& report) {
+  const RowSums sums = sums_of(moments, problem.fit_intercept);
+  Matrix<double> R = times_root(sums.cross, problem.outputs);
+  solve_shifted(moments.sums.data(), moments.features, moments.sums.outerStride(),
+                eigenvalues(problem.outputs, moments.outputs), problem.alpha, R, execution, report);
+  Vector<double> b =
+      with_intercept(expanded(R, problem.outputs), sums, moments.origin, problem.fit_intercept).intercept;
+  return {std::move(R), std::move(b)};
+}
+
+LinearSolution solve_primal_cg(const FeatureRows& rows, const Vector<double>& origin, const SquaredLossProblem& problem,
+                               Index subset_rows, const IterationOptions& options, const Execution& execution,
+                               SolveReport& report) {
+  RowSums sums = rows.sums(origin);
+  if (problem.fit_intercept) sums.centre();
+  const auto product = [&](const Matrix<double>& P, Matrix<double>& HP) {
+    normal_product(rows, sums, problem.fit_intercept, P, HP);
+  };
+  const Vector<double> delta = eigenvalues(problem.outputs, rows.outputs());
+  Preconditioner precondition;
+  if (subset_rows > 0) {
+    precondition = SubsetPreconditioner(rows, subset_rows, sums.weight, problem.fit_intercept, delta.mean(),
+                                        problem.alpha, execution);
+  }
+  Matrix<double> theta = solve_shifted_cg(product, delta, problem.alpha, times_root(sums.cross, problem.outputs),
+                                          options, execution, report, precondition);
+  Vector<double> b = with_intercept(expanded(theta, problem.outputs), sums, origin, problem.fit_intercept).intercept;
+  return {std::move(theta), std::move(b)};
+}
+
+LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
+                              const Execution& execution, SolveReport& report) {
+  const RowSums sums = sums_of(moments, fit_intercept);
+  const Index m = moments.features;
+  Matrix<double> theta = expansion.contract(sums.cross);
+  Matrix<double> H = expansion.gram(moments.sums.topLeftCorner(m, m), execution.thread_count());
+  solve_shifted(H.data(), H.rows(), H.outerStride(), Vector<double>::Ones(1), alpha, theta, execution, report);
+  return with_intercept(expansion.expand(theta), sums, moments.origin, fit_intercept);
+}
+
+LinearSolution solve_expanded_cg(const FeatureRows& rows, const Expansion& expansion, const Vector<double>& origin,
+                                 double alpha, bool fit_intercept, const IterationOptions& options,
+                                 const Execution& execution, SolveReport& report) {
+  RowSums sums = rows.sums(origin);
+  if (fit_intercept) sums.centre();
+  Matrix<double> product_rows;
+  const auto product = [&](const Matrix<double>& P, Matrix<double>& HP) {
+    normal_product(rows, sums, fit_intercept, expansion.expand(P), product_rows);
+    HP = expansion.contract(product_rows);
+  };
+  const Matrix<double> theta = solve_shifted_cg(product, Vector<double>::Ones(1), alpha, expansion.contract(sums.cross),
+                                                options, execution, report);
+  return with_intercept(expansion.expand(theta), sums, origin, fit_intercept);
+}
+
+}  // namespace carmina
