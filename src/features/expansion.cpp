@@ -16,8 +16,8 @@ Random stream_of_term(std::uint64_t seed, Index i) {
   return i == 0 ? random : random.child(static_cast<std::uint32_t>(i));
 }
 
-// Frequencies of bounded features have the density |L w|^2 / d times the Gaussian one (SPEC 1b, with L = diag(l)), so
-// their factors are those of the Gaussian one times sqrt(d) / |L w|.
+// Frequencies of bounded features have the density |L w|^2 / d times the Gaussian one (mathematics.md 1b, with L =
+// diag(l)), so their factors are those of the Gaussian one times sqrt(d) / |L w|.
 Vector<double> stretches(const LengthScale& width, const Matrix<double>& W) {
   Vector<double> out(W.rows());
   for (Index i = 0; i < W.rows(); ++i) {

@@ -1,8 +1,8 @@
 // features/expansion.hpp -- operator-valued Fourier maps as a scalar map and a factor B_j for each frequency.
 //
-// SPEC 1c: Phi(x) = [cos<x, w_j> B_jᵀ; sin<x, w_j> B_jᵀ]. So Phi(x)* theta = phi(x) E theta, where E turns the
-// coefficients of frequency j into B_j theta_j, a row of p numbers: products with data are those of the scalar map, and
-// E costs O(p) a frequency. The Gram matrix of Phi is that of phi times B_jᵀ B_k, entry by entry.
+// mathematics.md 1c: Phi(x) = [cos<x, w_j> B_jᵀ; sin<x, w_j> B_jᵀ]. So Phi(x)* theta = phi(x) E theta, where E turns
+// the coefficients of frequency j into B_j theta_j, a row of p numbers: products with data are those of the scalar map,
+// and E costs O(p) a frequency. The Gram matrix of Phi is that of phi times B_jᵀ B_k, entry by entry.
 #pragma once
 #include "features/fourier_map.hpp"
 #include "features/output_factors.hpp"

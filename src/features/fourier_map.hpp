@@ -20,7 +20,7 @@ Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Inde
 // The first `count` phases of the stream, uniform in [0, 2 pi).
 Vector<double> sample_phases(Index count, const Random& random);
 
-// SPEC 1c: phi(x) = D^(-1/2) [cos<x, w_1>, ..., cos<x, w_D>, sin<x, w_1>, ..., sin<x, w_D>], so that
+// mathematics.md 1c: phi(x) = D^(-1/2) [cos<x, w_1>, ..., cos<x, w_D>, sin<x, w_1>, ..., sin<x, w_D>], so that
 // phi(x).phi(z) estimates k(x - z). A value: sampled once, then immutable.
 //
 // With phases b_1, ..., b_2D there are 2D frequencies, and phi(x) = D^(-1/2) [cos(<x, w_1> + b_1), ..., cos(<x, w_2D> +

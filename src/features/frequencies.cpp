@@ -60,8 +60,9 @@ Matrix<double> draw(const SpectralMixture& k, Index d, Index count, const Random
   return W;
 }
 
-// The Gaussian's measure times |w|^2 / d: directions are uniform, |w|^2 is chi^2 with d + 2 degrees of freedom (SPEC
-// 1b), the square of a normal vector's length and an independent chi^2 with 2, -2 log of a uniform number.
+// The Gaussian's measure times |w|^2 / d: directions are uniform, |w|^2 is chi^2 with d + 2 degrees of freedom
+// (mathematics.md 1b), the square of a normal vector's length and an independent chi^2 with 2, -2 log of a uniform
+// number.
 struct WeightedGaussian {
   static constexpr const char* name = Gaussian::name;
   static constexpr bool radial = true;

@@ -13,7 +13,8 @@ namespace {
 
 // Per anchor of a run: for a scalar coupling its value; for a user's spectrum the p p values of its K_0, for a
 // differential one over a mixture those of K; for one over a stationary kernel what K is made of,
-//   K_curl = -g' L^-2 - g'' (L^-2 delta)(L^-2 delta)ᵀ,  K_div = tr(K_curl) I - K_curl  (SPEC 1b, per-dimension scales).
+//   K_curl = -g' L^-2 - g'' (L^-2 delta)(L^-2 delta)ᵀ,  K_div = tr(K_curl) I - K_curl  (mathematics.md 1b,
+//   per-dimension scales).
 struct PairRun {
   std::vector<double> value, first, second;
 };

@@ -1,8 +1,8 @@
 // features/output_factors.hpp -- the factors B_j (p, p') of the frequencies of one coupling: A(w_j) = B_j B_jᵀ.
 //
-// Independent outputs: B = I. An output matrix: its root. Curl-free: B = w. Divergence-free (SPEC 1b): B = |w| H[:,
-// 2:d] with the Householder reflection H that takes w to a multiple of e_1. With s = 1 for w_1 >= 0, else -1, and w =
-// (w_1, u),
+// Independent outputs: B = I. An output matrix: its root. Curl-free: B = w. Divergence-free (mathematics.md 1b): B =
+// |w| H[:, 2:d] with the Householder reflection H that takes w to a multiple of e_1. With s = 1 for w_1 >= 0, else -1,
+// and w = (w_1, u),
 //   B = [ -s uᵀ ; |w| I - u uᵀ / (|w| + |w_1|) ]  (d, d - 1),   B Bᵀ = |w|^2 I - w wᵀ.
 // B jumps where w_1 changes its sign, B Bᵀ does not: a gradient of what depends on B Bᵀ alone is right on either side.
 #pragma once

@@ -7,9 +7,9 @@
 namespace carmina {
 
 // [ElAhmad2023, Prop. 1] z(x) = D_r^(-1/2) U_rᵀ S k(x), where H = S K Sᵀ = U D Uᵀ and only eigenvalues
-// mu > mu_1 max(s eps, floor) are kept (SPEC 2b). S is the mixing times the selection of anchor rows, so k(x) and K are
-// needed at anchors only. A function of z is a function of the kernel's space with the same norm: the penalty's matrix
-// is the identity.
+// mu > mu_1 max(s eps, floor) are kept (mathematics.md 2b). S is the mixing times the selection of anchor rows, so k(x)
+// and K are needed at anchors only. A function of z is a function of the kernel's space with the same norm: the
+// penalty's matrix is the identity.
 //
 // H, and everything behind the kernel values, is in double; the values themselves are in T. In float the floor is 1e-9
 // in place of 1e-12: dividing by sqrt(mu) enlarges the values' rounding, with a higher floor the fit lost accuracy, and

@@ -107,7 +107,7 @@ double SpectralMixture::mean_square_frequency() const {
 
 // With b = 2 pi mu, s = 2 pi sigma, t_j = s_j delta_j, E = prod_j chi(t_j) and r_j = s_j (log chi)'(t_j),
 //   -k_q'' = E [(b bᵀ - r rᵀ - diag(s_j^2 (log chi)''(t_j))) cos<b, delta> + (b rᵀ + r bᵀ) sin<b, delta>],
-// for the Gaussian family r = -c and -s^2 (log chi)'' = C of SPEC 4.
+// for the Gaussian family r = -c and -s^2 (log chi)'' = C of mathematics.md 4.
 void SpectralMixture::negative_hessian(const double* delta, double* out) const {
   const Mixture& m = parts_->unit;
   const Index d = dim_in();

@@ -50,8 +50,8 @@ class ColumnBuilder {
   std::vector<double> values_;
 };
 
-// SPEC 2a: entry (i, j) of S is number i + s j of s n; the distance to the next one that is there is geometric,
-// 1 + floor(log(1 - u) / log(1 - p)). unit(k) is the k-th entry before its scale 1 / sqrt(s p).
+// mathematics.md 2a: entry (i, j) of S is number i + s j of s n; the distance to the next one that is there is
+// geometric, 1 + floor(log(1 - u) / log(1 - p)). unit(k) is the k-th entry before its scale 1 / sqrt(s p).
 template <class Unit>
 Sketch sample_entries(const char* owner, Index s, std::optional<double> given, Index n, const Random& random,
                       Unit unit) {

@@ -24,7 +24,7 @@ double best_of(int repetitions, const Body& body) {
   return best;
 }
 
-// F = [C S] Theta Bᵀ, SPEC 1c: the outputs' factor is applied to p' columns, not to every frequency.
+// F = [C S] Theta Bᵀ, mathematics.md 1c: the outputs' factor is applied to p' columns, not to every frequency.
 OperatorCost separable_cost(const FourierMap<double>& map, const Matrix<double>& B, ConstView<double> X,
                             int repetitions, const Execution& execution) {
   const Index n = X.rows(), rank = B.cols();

@@ -15,7 +15,7 @@ namespace {
 // With f = |w|^2 w wᵀ = A_curl^2, of whose terms those even in w remain:
 //   M_curl = exp(-tᵀSt / 2) [tr(S) S + 2 S^2 - |a|^2 S - tr(S) a aᵀ + |a|^2 a aᵀ - 2 (S a aᵀ + a aᵀ S)],
 // and since A_div^2 = |w|^2 (|w|^2 I - w wᵀ), M_div = tr(M_curl) I - M_curl.
-// SPEC 1e's formulas for one length scale are its eigenvalues along t and across it.
+// mathematics.md 1e's formulas for one length scale are its eigenvalues along t and across it.
 Matrix<double> squared_moment(const Vector<double>& S, const Vector<double>& t, bool curl) {
   const Vector<double> a = S.cwiseProduct(t), Sa = S.cwiseProduct(a);
   const double trace = S.sum(), aa = a.squaredNorm();
@@ -40,8 +40,8 @@ Matrix<double> gaussian_kernel(const Vector<double>& S, const Vector<double>& t,
   return D;
 }
 
-// The same of bounded features (SPEC 1b, one length scale): with A' = A d S / |w|^2 and the density |w|^2 / (d S) times
-// the Gaussian one, E'[cos<w, t> A'^2] = E[cos<w, t> A^2 d S / |w|^2] = d S K_0(t), since A^2 = |w|^2 A.
+// The same of bounded features (mathematics.md 1b, one length scale): with A' = A d S / |w|^2 and the density |w|^2 /
+// (d S) times the Gaussian one, E'[cos<w, t> A'^2] = E[cos<w, t> A^2 d S / |w|^2] = d S K_0(t), since A^2 = |w|^2 A.
 Matrix<double> bounded_moment(const Vector<double>& S, const Vector<double>& t, bool curl) {
   return static_cast<double>(S.size()) * S[0] * gaussian_kernel(S, t, curl);
 }
@@ -65,8 +65,8 @@ SpectralMoments term_moments(const Term& term, Index dim_in, Index dim_out) {
 // The paper prints (1 + k(2 delta)) |A| / 2 + k(delta)^2: |A| for |A|^2, and + for -.
 double scalar_variance(double k, double k_twice) { return (1 + k_twice - 2 * k * k) / 2; }
 
-// Eigenvalues of the divergence-free variance in units of sigma^-4 (SPEC 1e), s = |delta|^2 / sigma^2: along delta and
-// across.
+// Eigenvalues of the divergence-free variance in units of sigma^-4 (mathematics.md 1e), s = |delta|^2 / sigma^2: along
+// delta and across.
 double divergence_free_variance(double d, double s) {
   const double e = std::exp(-s), e2 = e * e;
   const double along = (d - 1) * (d + 2 + (d + 2 - 4 * s) * e2) / 2 - (d - 1) * (d - 1) * e;

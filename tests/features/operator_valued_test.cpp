@@ -147,7 +147,7 @@ TEST(Expansion, FactorsSquareToTheSpectralDensityAndAdjointsAgree) {
   }
 }
 
-// SPEC 5.2: for any theta a curl-free model has a symmetric Jacobian and a divergence-free one no divergence.
+// mathematics.md 5.2: for any theta a curl-free model has a symmetric Jacobian and a divergence-free one no divergence.
 TEST(Expansion, CurlFreeModelsAreGradientsAndDivergenceFreeOnesConserve) {
   for (const Index d : {2, 3, 7}) {
     for (const bool curl : {true, false}) {

@@ -279,7 +279,7 @@ TEST(BoundedFeatures, EstimateTheSameKernel) {
   }
 }
 
-// SPEC 1b: D times the variance of K~(0) is (d - 1) / sigma^4 for both, instead of (d + 1) and 3 (d - 1).
+// mathematics.md 1b: D times the variance of K~(0) is (d - 1) / sigma^4 for both, instead of (d + 1) and 3 (d - 1).
 TEST(BoundedFeatures, VaryLessAtZero) {
   const Index D = 400000;
   const double width = 0.7;

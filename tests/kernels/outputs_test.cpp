@@ -32,7 +32,7 @@ TEST(Outputs, GraphIsTheInverseOfTheRegularisedLaplacian) {
     const Matrix<double> A = outputs::graph(adjacency, mu);
     EXPECT_LT(max_difference(A * (mu * laplacian(adjacency) + (1 - mu) * I), I), 1e-12);
   }
-  EXPECT_THROW(outputs::graph(adjacency, 1.0), Error);  // SPEC 5.12
+  EXPECT_THROW(outputs::graph(adjacency, 1.0), Error);  // mathematics.md 5.12
   EXPECT_THROW(outputs::graph(random_matrix(3, 2, 0), 0.5), Error);
 }
 

@@ -165,7 +165,7 @@ TYPED_TEST(MeasureLaws, FeaturesEstimateTheKernelAtTheMonteCarloRate) {
     }
     log_count.push_back(std::log(double(D)));
     log_error.push_back(std::log(square) / 2);
-    // V = (1 + k(2 delta) - 2 k(delta)^2) / (2 D), SPEC 1e.
+    // V = (1 + k(2 delta) - 2 k(delta)^2) / (2 D), mathematics.md 1e.
     double expected = 0;
     const Matrix<double> K2 = kernel_matrix<double>(kernel, 2 * X, 2 * X);
     expected = ((1 + K2.array() - 2 * K.array().square()) / 2).mean() / double(D);
@@ -226,7 +226,7 @@ TYPED_TEST(StationaryLaws, IsFoundByName) {
 
 TEST(Kernels, UnknownNamesAreRefused) { EXPECT_THROW(make_scalar_kernel("gausian", 2.0), Error); }
 
-// SPEC 5.12: curl-free and divergence-free need E|w|^2 < infinity.
+// mathematics.md 5.12: curl-free and divergence-free need E|w|^2 < infinity.
 TEST(Kernels, RoughOnesHaveNoCurlFreeKernel) {
   EXPECT_THROW(CurlFree(Laplacian(1.0)), Error);
   EXPECT_THROW(DivergenceFree(Matern(1.0, 0.5)), Error);

@@ -202,7 +202,7 @@ TYPED_TEST(MapLaws, ApplyAdjointAndNormalEqualTheDenseProducts) {
   }
 }
 
-// <P theta, R> = <theta, P* R>, SPEC 5.1.
+// <P theta, R> = <theta, P* R>, mathematics.md 5.1.
 TYPED_TEST(MapLaws, AdjointIdentity) {
   using T = typename TypeParam::Scalar;
   for (const auto& [n, d, size, p] : shapes) {

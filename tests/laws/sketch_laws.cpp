@@ -93,7 +93,7 @@ TYPED_TEST(SketchLaws, ProductsAverageToTheIdentity) {
   }
 }
 
-// SPEC 5.5. z zᵀ = G H^+ Gᵀ with G = K Sᵀ, H = S K Sᵀ, all from the dense S.
+// mathematics.md 5.5. z zᵀ = G H^+ Gᵀ with G = K Sᵀ, H = S K Sᵀ, all from the dense S.
 template <Real T>
 void expect_products_of_features(const Sketch& sketch, double tolerance) {
   const Matrix<T> X = random_matrix<T>(sketch.n, width, 5);

@@ -38,8 +38,8 @@ sketches::Sketch draw(const sketches::Distribution& which, const Matrix<double>&
   return sketches::sample<double>(which, 7, X, kernel);
 }
 
-// SPEC 2b with the intercept and weights, in the coefficients Gamma of f = M Gammaᵀ S k(x): [G (x) M, 1 (x) I] as a
-// dense design, penalty H (x) M; a solution of least norm where M is singular.
+// mathematics.md 2b with the intercept and weights, in the coefficients Gamma of f = M Gammaᵀ S k(x): [G (x) M, 1 (x)
+// I] as a dense design, penalty H (x) M; a solution of least norm where M is singular.
 Matrix<double> dense_predictions(const Rows& rows, const Matrix<double>& S, const ScalarKernel& kernel,
                                  const Matrix<double>& M, double alpha, bool intercept) {
   const Index n = rows.X.rows(), p = 2, s = S.rows(), order = s * p;

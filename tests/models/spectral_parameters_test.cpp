@@ -157,8 +157,8 @@ TEST(SpectralParameters, TheDivergenceIsZeroAtThePriorAndPositiveElsewhere) {
   }
 }
 
-// SPEC 3b: a small step along the natural gradient in eta is the one of (mu, sigma) scaled by the Fisher information,
-// sigma^2 for mu and 1/2 for log sigma.
+// mathematics.md 3b: a small step along the natural gradient in eta is the one of (mu, sigma) scaled by the Fisher
+// information, sigma^2 for mu and 1/2 for log sigma.
 TEST(SpectralParameters, TheNaturalMoveIsTheGradientInTheFisherMetric) {
   const Case c{"", 2, 2, 1, 1, false, LearntFactors{}, "gaussian"};
   const auto start = parameters(c, 1), at = parameters(c, 2);

@@ -64,8 +64,8 @@ TEST(SubSample, WeightsDrawWithReplacementAndAreDividedOut) {
   }
 }
 
-// SPEC 5.5: non-zeros ~ Bin(s n, p) and anchors ~ Bin(n, 1 - (1 - p)^s), each within 5 standard errors of the mean
-// (outside with a probability below 1e-6).
+// mathematics.md 5.5: non-zeros ~ Bin(s n, p) and anchors ~ Bin(n, 1 - (1 - p)^s), each within 5 standard errors of the
+// mean (outside with a probability below 1e-6).
 template <class D>
 void expect_binomial_counts(double p) {
   constexpr Index s = 40, n = 5000;

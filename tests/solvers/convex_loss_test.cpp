@@ -86,7 +86,8 @@ TEST(ConvexLoss, LbfgsReachesTheSameMinimumOfSmoothLosses) {
   }
 }
 
-// SPEC 5.8: the minimiser of the pinball loss of level tau over constants is the tau quantile, not the 1 - tau one.
+// mathematics.md 5.8: the minimiser of the pinball loss of level tau over constants is the tau quantile, not the 1 -
+// tau one.
 TEST(ConvexLoss, AConstantModelGivesTheQuantile) {
   const Index n = 101;
   Matrix<double> Y = random_matrix(n, 1, 1);

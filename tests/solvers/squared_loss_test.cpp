@@ -1,4 +1,5 @@
-// tests/solvers/squared_loss_test.cpp -- SPEC 5.3: primal, dual and conjugate gradients against the Kronecker system.
+// tests/solvers/squared_loss_test.cpp -- mathematics.md 5.3: primal, dual and conjugate gradients against the Kronecker
+// system.
 #include "solvers/squared/squared_loss.hpp"
 #include <gtest/gtest.h>
 

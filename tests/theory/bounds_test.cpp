@@ -109,7 +109,7 @@ TEST(DecomposableBound, HoldsInSimulationWhereThePrintedTheoremFails) {
   EXPECT_THROW(decomposable_bound(Gaussian(1.0), 1, 0.01, 0.5, 100, ScalarForm::classical), Error);
 }
 
-// C_d (sigma_p l / eps)^(2d/(d+2)) E as SPEC 1e writes it, for both cases of E.
+// C_d (sigma_p l / eps)^(2d/(d+2)) E as mathematics.md 1e writes it, for both cases of E.
 TEST(UniformBound, EqualsTheFormulaOfTheCorrectedTheorem) {
   const double e1 = std::numbers::e - 1;
   for (const Index d : {2, 3}) {

@@ -82,7 +82,7 @@ TEST(Variance, OfAConstantMatrixHoldsForEveryScalarKernel) {
   }
 }
 
-// SPEC 1e, one length scale: eigenvalues along delta and across it.
+// mathematics.md 1e, one length scale: eigenvalues along delta and across it.
 TEST(Variance, HasTheEigenvaluesOfThePublishedFormulas) {
   const double sigma = 1.4;
   for (const Index dim : {2, 3, 6}) {

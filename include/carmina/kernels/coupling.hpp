@@ -14,7 +14,7 @@ namespace carmina {
 
 // Output matrices A of K(x, z) = k(x, z) A, and their roots.
 // A symmetric positive semi-definite matrix by its non-zero eigenvalues, A = V diag(delta) Vᵀ, so that its root is
-// B = V sqrt(delta) (SPEC 1b). Without vectors it stands for the identity of any size.
+// B = V sqrt(delta) (mathematics.md 1b). Without vectors it stands for the identity of any size.
 struct OutputFactor {
   Matrix<double> vectors;  // V (p, rank)
   Vector<double> delta;    // (rank), descending, positive
@@ -57,7 +57,7 @@ Matrix<double> graph(const Matrix<double>& adjacency, double mu);
 Matrix<double> graph_pinv(const Matrix<double>& adjacency);
 // exp(-gamma (tau_i - tau_j)^2) over quantile levels.
 Matrix<double> quantiles(const std::vector<double>& levels, double gamma);
-// T/(T-1) (I - 11ᵀ/T): products of the simplex code of T classes (SPEC 1f).
+// T/(T-1) (I - 11ᵀ/T): products of the simplex code of T classes (mathematics.md 1f).
 Matrix<double> simplex(Index n_classes);
 
 }  // namespace carmina::outputs
@@ -76,7 +76,7 @@ struct TargetCovariance {
   bool operator==(const TargetCovariance&) const = default;
 };
 
-// K_0(delta) = sum_q w_q B_q B_q* k_q(delta) (SPEC 4): a spectral mixture learns the factors B_q.
+// K_0(delta) = sum_q w_q B_q B_q* k_q(delta) (mathematics.md 4): a spectral mixture learns the factors B_q.
 struct LearntFactors {
   static constexpr const char* name = "coupled";
   Index rank = 0;       // columns of B_q; 0: as many as outputs, at most 2
@@ -84,7 +84,7 @@ struct LearntFactors {
   bool operator==(const LearntFactors&) const = default;
 };
 
-// SPEC 1b, with k = g(|delta|^2 / 2): K_curl = -g' I - g'' delta deltaᵀ, whose functions are gradients, and
+// mathematics.md 1b, with k = g(|delta|^2 / 2): K_curl = -g' I - g'' delta deltaᵀ, whose functions are gradients, and
 // K_div = tr(K_curl) I - K_curl, whose functions have no divergence. As many outputs as inputs. `bounded`, over a
 // Gaussian: features of another measure, in proportion to |w|^2, whose factors are bounded. The same kernel.
 struct CurlFreeCoupling {

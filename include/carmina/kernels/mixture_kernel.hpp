@@ -11,7 +11,7 @@ namespace carmina {
 
 // Spectral mixtures: kernels whose spectral measure is a weighted sum of location-scale families.
 //
-//   k(delta) = sum_q w_q cos(2 pi <mu_q, delta>) prod_j chi(2 pi sigma_qj delta_j)      (SPEC 3a)
+//   k(delta) = sum_q w_q cos(2 pi <mu_q, delta>) prod_j chi(2 pi sigma_qj delta_j)      (mathematics.md 3a)
 //
 // mu and sigma are in cycles. chi is the characteristic function of the family's standard member: exp(-t^2/2) of the
 // Gaussian, 1/(1 + t^2) of Laplace's. Frequencies are s = g(mu, sigma, eps) = mu + sigma eps, so that a derivative by s
@@ -92,7 +92,7 @@ class SpectralMixture {
   void quasi_frequency(const double* u, double* out) const;
   double mean_square_frequency() const;  // E|2 pi s|^2
 
-  // out (d, d) = -(second derivatives of k / k(0)) at delta: the curl-free kernel (SPEC 4).
+  // out (d, d) = -(second derivatives of k / k(0)) at delta: the curl-free kernel (mathematics.md 4).
   void negative_hessian(const double* delta, double* out) const;
 
   bool operator==(const SpectralMixture& other) const;

@@ -46,8 +46,8 @@ class LengthScale {
 // pairwise.hpp has the others.
 //
 // It supplies: name; length_scale; distance, which of the two below it takes; of_distances, its values from them, in
-// place; unit_frequency, the i-th draw from its spectral measure (SPEC 1a); quasi_frequency, the same measure as a
-// function of d + 1 uniform numbers, the last for the random scale of a mixture; radial, whether the measure is
+// place; unit_frequency, the i-th draw from its spectral measure (mathematics.md 1a); quasi_frequency, the same measure
+// as a function of d + 1 uniform numbers, the last for the random scale of a mixture; radial, whether the measure is
 // invariant under rotations; and, for curl-free and divergence-free kernels, slopes of g where k = g(|delta|^2 / 2),
 // with why_not_differentiable() saying why there are none.
 
@@ -104,7 +104,7 @@ struct Gaussian {
   }
   const char* why_not_differentiable() const { return nullptr; }
 
-  // SPEC 1a: N(0, I)
+  // mathematics.md 1a: N(0, I)
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     normal_vector(random, i, d, 1, out);
   }
@@ -129,7 +129,7 @@ struct Laplacian {
   Slopes slopes(double) const { fail("{}", why_not_differentiable()); }
   const char* why_not_differentiable() const { return "the Laplacian kernel has no second derivative at 0"; }
 
-  // SPEC 1a: each coordinate is Cauchy(0, 1).
+  // mathematics.md 1a: each coordinate is Cauchy(0, 1).
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     for (Index j = 0; j < d; ++j) {
       out[j] = cauchy_quantile(random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)) + 0x1p-54);
@@ -171,7 +171,7 @@ struct Matern {
     return nu > 1 ? nullptr : "the Matern kernel has no second derivative at 0 for nu <= 1";
   }
 
-  // SPEC 1a: z sqrt(2 nu / u), u ~ chi^2 with 2 nu degrees of freedom = 2 Gamma(nu).
+  // mathematics.md 1a: z sqrt(2 nu / u), u ~ chi^2 with 2 nu degrees of freedom = 2 Gamma(nu).
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     normal_vector(random, i, d, std::sqrt(nu / random.gamma(nu, static_cast<std::uint64_t>(i))), out);
   }
@@ -212,7 +212,7 @@ struct RationalQuadratic {
   }
   const char* why_not_differentiable() const { return nullptr; }
 
-  // SPEC 1a: sqrt(tau) z, tau ~ Gamma(a, rate a)
+  // mathematics.md 1a: sqrt(tau) z, tau ~ Gamma(a, rate a)
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     const double tau = random.gamma(shape, static_cast<std::uint64_t>(i)) / shape;
     normal_vector(random, i, d, std::sqrt(tau), out);
@@ -243,7 +243,7 @@ struct Cauchy {
   }
   const char* why_not_differentiable() const { return nullptr; }
 
-  // SPEC 1a: sqrt(tau) z, tau ~ Exp(rate 1/2)
+  // mathematics.md 1a: sqrt(tau) z, tau ~ Exp(rate 1/2)
   void unit_frequency(const Random& random, Index i, Index d, double* out) const {
     const double tau = 2 * random.gamma(1, static_cast<std::uint64_t>(i));
     normal_vector(random, i, d, std::sqrt(tau), out);

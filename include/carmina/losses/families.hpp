@@ -14,7 +14,7 @@ namespace carmina {
 // What a loss supplies. A loss l(f, y) is of one row: predictions f and targets y, p numbers each.
 //
 // There are two families, and row_functions.hpp has the loops over outputs for both. With l* the conjugate,
-// l*(u) = sup_f u.f - l(f, y), and prox_rho(z) = argmin_f l(f, y) + |f - z|^2 / (2 rho)  (SPEC 2c):
+// l*(u) = sup_f u.f - l(f, y), and prox_rho(z) = argmin_f l(f, y) + |f - z|^2 / (2 rho)  (mathematics.md 2c):
 //
 // - radial: l(f, y) = g(|r|), r = f - y, in the Euclidean norm. Then l*(u) = g*(|u|) + u.y, and prox_rho(y + u) lies on
 //   the way from y to y + u, at length shrink(|u|, rho).
@@ -162,7 +162,7 @@ struct SquaredEpsilonInsensitive : RadialLossBase {
 
 // The pinball loss, whose minimisers are quantiles: a level for each output, or one for all.
 // l_j(f, y) = max(tau_j e, (tau_j - 1) e), e = y - f,   l_j*(u) = u y on -tau_j <= u <= 1 - tau_j
-// Differs from [ElAhmad2023]: it takes f - y for e, which estimates the quantile 1 - tau (SPEC 2c).
+// Differs from [ElAhmad2023]: it takes f - y for e, which estimates the quantile 1 - tau (mathematics.md 2c).
 struct Pinball {
   static constexpr const char* name = "pinball";
   static constexpr bool radial = false, smooth = false;

@@ -10,7 +10,7 @@ namespace carmina {
 struct Score {
   std::string target;
   double rmse = 0;   // root mean squared error
-  double rrmse = 0;  // error relative to predicting the training mean (SPEC 2e); NaN when that has no error
+  double rrmse = 0;  // error relative to predicting the training mean (mathematics.md 2e); NaN when that has no error
   double r2 = 0;     // 1 - squared error / variance of these rows; NaN when they do not vary
   double loss = 0;   // mean of the model's own loss, of this target alone
 };

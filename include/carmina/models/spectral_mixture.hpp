@@ -15,8 +15,9 @@
 
 namespace carmina {
 
-// K_0(delta) = sum_q w_q A_q k_q(delta), A_q = B_q B_q* (SPEC 4): each component has its B_q, or each frequency the
-// factor of a differential coupling. One output: B_q = 1. Also the shape of a gradient by these parameters.
+// K_0(delta) = sum_q w_q A_q k_q(delta), A_q = B_q B_q* (mathematics.md 4): each component has its B_q, or each
+// frequency the factor of a differential coupling. One output: B_q = 1. Also the shape of a gradient by these
+// parameters.
 struct SpectralParameters {
   Mixture mixture;
   Matrix<double> real, imaginary;  // B_q (Q, p rank); imaginary empty: none
@@ -42,7 +43,7 @@ Inference parse_inference(const std::string& name);
 std::string inference_name(Inference inference);
 
 // How often the prior of a component counts in the bound: for each of its spectral points, which makes it a bound
-// (SPEC 3c); once; or not at all, which leaves the evidence alone.
+// (mathematics.md 3c); once; or not at all, which leaves the evidence alone.
 enum class KlCopies { all, one, none };
 KlCopies parse_kl_copies(const std::string& name);
 std::string kl_copies_name(KlCopies copies);
@@ -115,12 +116,13 @@ class SpectralMixtureMachine {
     Matrix<double> mean, covariance;
   };
   std::vector<DrawPrediction> predict_draws(ConstView<double> X, const Execution& execution = {}) const;
-  // Mean, and covariance of a new observation: mean of covariances, covariance of the means, and noise (SPEC 3e).
+  // Mean, and covariance of a new observation: mean of covariances, covariance of the means, and noise (mathematics.md
+  // 3e).
   DrawPrediction predict_observation(ConstView<double> X, const Execution& execution = {}) const;
   // Functions drawn from the posterior, without noise: each (n, p). Draws take turns among the sets of points.
   std::vector<Matrix<double>> sample(ConstView<double> X, Index draws, std::uint64_t seed,
                                      const Execution& execution = {}) const;
-  // -1/n* sum log of the density averaged over the draws, over all targets that are there (SPEC 3e).
+  // -1/n* sum log of the density averaged over the draws, over all targets that are there (mathematics.md 3e).
   double negative_mean_log_likelihood(ConstView<double> X, ConstView<double> Y, const Execution& execution = {}) const;
 
   const SpectralParameters& parameters() const { return parameters_; }

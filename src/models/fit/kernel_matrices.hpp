@@ -77,7 +77,7 @@ Matrix<double> transposed_product(const Matrix<T>& phi, const Matrix<double>& C,
 }
 
 // U / sqrt(mu) (order, rank) of a positive semi-definite H = U diag(mu) Uᵀ, by the eigenvalues that are not rounding
-// (SPEC 2b).
+// (mathematics.md 2b).
 Matrix<double> whitening(Matrix<double> H, const Execution& execution);
 
 }  // namespace carmina

@@ -16,8 +16,8 @@ struct LearntKernel {
 };
 
 // Maximises the evidence over the width (or widths) and multiple of every term of the kernel and over the noise, with
-// the frequencies that a fit with these options draws (SPEC 3b: frequencies are unit draws over widths). X as the
-// kernel sees it; Y about its mean. Terms without a width learn their multiple alone.
+// the frequencies that a fit with these options draws (mathematics.md 3b: frequencies are unit draws over widths). X as
+// the kernel sees it; Y about its mean. Terms without a width learn their multiple alone.
 template <Real T>
 LearntKernel learn_kernel(ConstView<T> X, ConstView<T> Y, const T* weights, const Kernel& start,
                           const FitOptions& options, const AscentOptions& ascent = {200, 1e-5});

@@ -61,7 +61,7 @@ double direct_cost(const FitTask& t) {
   return t.n * t.m * t.m * rates.gram + std::pow(t.order, 3) / 3 * rates.factor;
 }
 
-// ---- fewer rows than features: the dual with K = phi phiᵀ, then Theta = phiᵀ C (SPEC 1d)
+// ---- fewer rows than features: the dual with K = phi phiᵀ, then Theta = phiᵀ C (mathematics.md 1d)
 
 MemoryUse dual_memory(const FitTask& t) {
   MemoryUse use;

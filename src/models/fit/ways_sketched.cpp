@@ -1,7 +1,7 @@
 // models/fit/ways_sketched.cpp -- sketched kernels: whitened features, then the same solvers, then back to anchors.
 //
-// SPEC 2b: with z(x) = D^(-1/2) Uᵀ S k(x), f = B Thetaᵀ z is a combination of kernels at the anchor rows alone, so what
-// is kept is a kernel map of the anchors and its coefficients.
+// mathematics.md 2b: with z(x) = D^(-1/2) Uᵀ S k(x), f = B Thetaᵀ z is a combination of kernels at the anchor rows
+// alone, so what is kept is a kernel map of the anchors and its coefficients.
 #include "models/fit/sketched_rows.hpp"
 #include "models/fit/ways.hpp"
 

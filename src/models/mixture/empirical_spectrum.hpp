@@ -19,11 +19,11 @@ Periodogram periodogram(const Vector<double>& x, const Vector<double>& y, double
 
 // A start of Q components for rows X (n, d) and targets Y (n, p), missing ones NaN: per input column a weighted EM for
 // a mixture of Q normal distributions over the periodogram (its power summed over the outputs), sigma at least half the
-// resolution, w_q = pi_q Var(Y) (SPEC 3h); differs: a uniform distribution beside them takes what is noise, so the w_q
-// sum to less than Var(Y). Component q joins the q-th of each column. `random` decides where EM
-// starts: several starts take several streams; the first (start 0) begins at the largest well-separated peaks.
-// `longest_grid`: places of an evenly spaced column that may be mostly empty, as of a sample of a long series, so that
-// its fast Fourier transform still finds the lines; of a longer one the middle.
+// resolution, w_q = pi_q Var(Y) (mathematics.md 3h); differs: a uniform distribution beside them takes what is noise,
+// so the w_q sum to less than Var(Y). Component q joins the q-th of each column. `random` decides where EM starts:
+// several starts take several streams; the first (start 0) begins at the largest well-separated peaks. `longest_grid`:
+// places of an evenly spaced column that may be mostly empty, as of a sample of a long series, so that its fast Fourier
+// transform still finds the lines; of a longer one the middle.
 Mixture empirical_start(ConstView<double> X, ConstView<double> Y, Index components, Index start, const Random& random,
                         Index longest_grid = 0);
 

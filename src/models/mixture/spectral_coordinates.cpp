@@ -20,7 +20,7 @@ struct Divergence {
   double value, by_mean, by_scale;
 };
 
-// KL between normal distributions of one coordinate (SPEC 3c).
+// KL between normal distributions of one coordinate (mathematics.md 3c).
 Divergence divergence(const GaussianFamily&, double mean, double scale, double mean0, double scale0) {
   const double shift = mean - mean0, square = scale0 * scale0;
   return {std::log(scale0 / scale) + (scale * scale + shift * shift) / (2 * square) - 0.5, shift / square,
@@ -240,7 +240,7 @@ Vector<double> SpectralCoordinates::pull_back(const SpectralParameters& at, cons
     const double by_mean = gradient.mixture.means.data()[k], by_scale = gradient.mixture.scales.data()[k];
     const double scale = at.mixture.scales.data()[k], unit = start_.mixture.scales.data()[k];
     if (parameterization_ == Parameterization::natural) {
-      // SPEC 3b: d eta_1 = sigma^2 d mu, d eta_2 = 2 sigma^2 mu d mu + sigma^3 d sigma.
+      // mathematics.md 3b: d eta_1 = sigma^2 d mu, d eta_2 = 2 sigma^2 mu d mu + sigma^3 d sigma.
       const double shift = at.mixture.means.data()[k] - start_.mixture.means.data()[k], square = scale * scale;
       out[means_at_ + k] = square * by_mean / unit;
       out[scales_at_ + k] = (2 * square * shift * by_mean + square * scale * by_scale) / (unit * unit);

@@ -23,12 +23,12 @@ SpectralDraw draw_points(const Mixture& mixture, const std::vector<Index>& count
 
 // s = g(theta, eps) for each point, with factors sqrt(w_q / m_q) B_q.
 WeightedFrequencies spectral_points(const SpectralParameters& at, const SpectralDraw& draw);
-// Adds the derivatives by the parameters, from those by the points; m_q is held fixed (SPEC 3b).
+// Adds the derivatives by the parameters, from those by the points; m_q is held fixed (mathematics.md 3b).
 void add_pulled_back(const SpectralParameters& at, const SpectralDraw& draw, const WeightedFrequencies& points,
                      const WeightedFrequencies& gradient, SpectralParameters& out);
 
-// sum_q copies_q KL(q-th component | q-th of the prior), over dimensions (SPEC 3c); adds `factor` times its derivatives
-// to out.
+// sum_q copies_q KL(q-th component | q-th of the prior), over dimensions (mathematics.md 3c); adds `factor` times its
+// derivatives to out.
 double mixture_divergence(const Mixture& at, const Mixture& prior, const std::vector<Index>& copies, double factor,
                           Mixture& out);
 
@@ -45,8 +45,8 @@ class SpectralCoordinates {
   bool in_range(const SpectralParameters& at) const;
   // Keeps eta_2 negative and noise and weights away from nothing.
   void clamp(Vector<double>& coordinates) const;
-  // The true natural gradient of means and scales, divided by copies_q: (d_mu - 2 mu d_sigma^2, d_sigma^2) (SPEC 3b),
-  // as a move of the natural coordinates; zero in the others.
+  // The true natural gradient of means and scales, divided by copies_q: (d_mu - 2 mu d_sigma^2, d_sigma^2)
+  // (mathematics.md 3b), as a move of the natural coordinates; zero in the others.
   Vector<double> natural_move(const SpectralParameters& at, const SpectralParameters& gradient,
                               const std::vector<Index>& copies) const;
   // Those of means and scales.

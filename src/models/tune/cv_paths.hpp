@@ -12,8 +12,8 @@
 
 namespace carmina {
 
-// In the coefficients of the features, from sums over the rows alone (SPEC 1d). With an expansion the outputs do not
-// come apart and `outputs` is not looked at.
+// In the coefficients of the features, from sums over the rows alone (mathematics.md 1d). With an expansion the outputs
+// do not come apart and `outputs` is not looked at.
 class PrimalPath {
  public:
   PrimalPath(const Moments& training, const OutputFactor& outputs, const Expansion* expansion, bool fit_intercept,
@@ -33,7 +33,7 @@ class PrimalPath {
   ShiftedPath spectrum_;
 };
 
-// In the coefficients of the rows (SPEC 2b).
+// In the coefficients of the rows (mathematics.md 2b).
 class DualPath {
  public:
   // K of the training rows, and of the rows to predict with them.

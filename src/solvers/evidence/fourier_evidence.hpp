@@ -4,14 +4,15 @@
 // Frequency j with a complex factor B_j (p, rank) gives output a the 2 rank features
 //   c_j Re B_j[a, b] + s_j Im B_j[a, b]   and   s_j Re B_j[a, b] - c_j Im B_j[a, b],   c_j = cos<x, w_j>, s_j = sin<x,
 //   w_j>,
-// whose inner products are cos<w_j, x - z> Re A_j + sin<w_j, x - z> Im A_j, A_j = B_j B_j* (SPEC 4): phases between
-// outputs where B_j is complex, B_j = sqrt(w_q / m_q) for one output (SPEC 3a). Every kernel with Fourier features is
-// of this form, so one routine is enough for spectral mixtures of one or many outputs and for the ordinary kernels.
+// whose inner products are cos<w_j, x - z> Re A_j + sin<w_j, x - z> Im A_j, A_j = B_j B_j* (mathematics.md 4): phases
+// between outputs where B_j is complex, B_j = sqrt(w_q / m_q) for one output (mathematics.md 3a). Every kernel with
+// Fourier features is of this form, so one routine is enough for spectral mixtures of one or many outputs and for the
+// ordinary kernels.
 //
 // With Psi_a = F E_a the features of output a, noise variances v_a and A = I + sum_a Psi_aᵀ Psi_a / v_a = L Lᵀ,
 // beta = A^-1 sum_a Psi_aᵀ y_a / v_a:
 //   log p = -1/2 (sum_a |y_a - Psi_a beta|^2 / v_a + |beta|^2) - sum log L_ii - 1/2 sum_a n_a log(2 pi v_a)
-//   dlog p / dPsi_a = alpha_a betaᵀ - Psi_a A^-1 / v_a,   alpha_a = (y_a - Psi_a beta) / v_a            (SPEC 3b)
+//   dlog p / dPsi_a = alpha_a betaᵀ - Psi_a A^-1 / v_a,   alpha_a = (y_a - Psi_a beta) / v_a        (mathematics.md 3b)
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/core/matrix.hpp>

@@ -1,4 +1,5 @@
-// solvers/evidence/mixture_inducing.cpp -- the variational bound of inducing points, streamed over rows (SPEC 3f, VFE).
+// solvers/evidence/mixture_inducing.cpp -- the variational bound of inducing points, streamed over rows (mathematics.md
+// 3f, VFE).
 //
 // With K_uu = L Lᵀ and V = L^-1 K_uf, all that the rows give are sums:
 //   V Vᵀ (m, m),  V Y (m, p),  |Y|^2,     B = I + V Vᵀ / s = LB LBᵀ,   s the noise variance.
@@ -136,7 +137,7 @@ class Inducing {
   double VV_trace_ = 0;
 };
 
-// With v = B^-1 V Y / s, of which g = S^-1 K_uf Y of SPEC 3f is L^-T v, its formulas for p outputs become
+// With v = B^-1 V Y / s, of which g = S^-1 K_uf Y of mathematics.md 3f is L^-T v, its formulas for p outputs become
 //   dF/dK_uf = L^-T ([p (I - B^-1) - v vᵀ] V + v Yᵀ) / s
 //   dF/dK_uu = L^-T [p (2 I - B^-1 - B) - v vᵀ] L^-1 / 2
 //   dF/ds    = -(p tr B^-1 + |v|^2 + p (n - m)) / (2 s) + (|Y|^2 - <V Y, v> + p tr(K_ff - VᵀV)) / (2 s^2)

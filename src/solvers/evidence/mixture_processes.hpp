@@ -13,10 +13,10 @@ struct MixtureEvidence {
   Matrix<double> by_inducing;  // (m, d), of the inducing points; empty for the exact process
 };
 
-// log N(Y | 0, K + noise I), summed over the columns of Y (SPEC 3f, GPR). `gradient` false: the value alone.
+// log N(Y | 0, K + noise I), summed over the columns of Y (mathematics.md 3f, GPR). `gradient` false: the value alone.
 MixtureEvidence exact_evidence(const Mixture& mixture, double noise, ConstView<double> X, ConstView<double> Y,
                                bool gradient, const Execution& execution);
-// The bound F of SPEC 3f for inducing points Z (m, d).
+// The bound F of mathematics.md 3f for inducing points Z (m, d).
 MixtureEvidence inducing_evidence(const Mixture& mixture, double noise, ConstView<double> Z, ConstView<double> X,
                                   ConstView<double> Y, bool gradient, const Execution& execution);
 

@@ -10,7 +10,7 @@
 namespace carmina {
 namespace {
 
-// An eigendecomposition costs about as much as this many Cholesky factorisations (SPEC 1d, measured).
+// An eigendecomposition costs about as much as this many Cholesky factorisations (mathematics.md 1d, measured).
 constexpr std::size_t choleskys_per_eigen = 8;
 
 // Columns that share one delta share one factor.

@@ -1,5 +1,5 @@
 // solvers/linear/shifted_systems.hpp -- (delta_j H + alpha I) x_j = r_j: what every squared-loss fit with coupled
-// outputs comes down to once the outputs are turned into the eigenbasis of A (SPEC 1d, 2b).
+// outputs comes down to once the outputs are turned into the eigenbasis of A (mathematics.md 1d, 2b).
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/models/report.hpp>

@@ -1,6 +1,6 @@
 // solvers/losses/convex_loss.hpp -- any convex loss with a ridge and an intercept, to a certified duality gap.
 //
-//   J(theta, b) = sum_i w_i l(f_i + b, y_i) + alpha |theta|^2 / 2,   f_i = phi(x_i) E theta   (SPEC 2b, 2c)
+//   J(theta, b) = sum_i w_i l(f_i + b, y_i) + alpha |theta|^2 / 2,   f_i = phi(x_i) E theta   (mathematics.md 2b, 2c)
 //
 // Smooth losses are minimised by Newton's method. The others by the method of multipliers: with F' in the place of F
 // and multipliers lambda on F = F', each step minimises the smooth

@@ -49,7 +49,7 @@ class LossModel {
   void set_image(Point& at) const;
   // sum_i Phi_i r_i and sum_i r_i
   Point pull_back(const Matrix<double>& R) const;
-  // SPEC 2c: with g_i in the domain of l* (and sum_i w_i g_i = 0: balanced here), -sum_i w_i l*(g_i) -
+  // mathematics.md 2c: with g_i in the domain of l* (and sum_i w_i g_i = 0: balanced here), -sum_i w_i l*(g_i) -
   // |sum_i w_i Phi_i g_i|^2 / (2 alpha) is below J everywhere. Any point `at` will do; near the minimum of what gave G,
   // few rows of a kernel are multiplied.
   double lower_bound(Matrix<double> G, const Point& at) const;

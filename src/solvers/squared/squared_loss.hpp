@@ -22,7 +22,7 @@ struct SquaredLossProblem {
 };
 
 // min over Theta, b of sum_i w_i |B Thetaᵀ phi_i + b - y_i|^2 / 2 + alpha |Theta|^2 / 2 from the sums alone, which are
-// overwritten. SPEC 1d with centred features: b = mean(y - f), never penalised.
+// overwritten. mathematics.md 1d with centred features: b = mean(y - f), never penalised.
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
                             SolveReport& report);
 
@@ -49,8 +49,8 @@ LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& ro
                              const IterationOptions& options, const Execution& execution, SolveReport& report,
                              const MatrixColumns& columns = {});
 
-// Kernels whose outputs do not come apart (SPEC 1c): theta has one column, expansion.dim_coef() rows. The coefficients
-// returned are E theta (features, p), to be used with the scalar map alone.
+// Kernels whose outputs do not come apart (mathematics.md 1c): theta has one column, expansion.dim_coef() rows. The
+// coefficients returned are E theta (features, p), to be used with the scalar map alone.
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
                               const Execution& execution, SolveReport& report);
 LinearSolution solve_expanded_cg(const FeatureRows& rows, const Expansion& expansion, const Vector<double>& origin,
