@@ -5,13 +5,13 @@
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/spectrum.hpp>
 #include <carmina/losses/loss.hpp>
+#include <carmina/models/adam_options.hpp>
 #include <carmina/sketches/distribution.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
-#include "solvers/adam_options.hpp"
 
 namespace carmina {
 

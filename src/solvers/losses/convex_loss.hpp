@@ -8,9 +8,9 @@
 // by semismooth Newton steps, and takes lambda_i <- (v_i - prox(v_i)) / rho, a subgradient at prox(v_i). So each step
 // ends with dual variables inside the domain of the conjugate, and with them a lower bound of J.
 #pragma once
+#include <carmina/models/adam_options.hpp>
 #include "features/expansion.hpp"
 #include "features/feature_rows.hpp"
-#include "solvers/adam_options.hpp"
 #include "solvers/squared/squared_loss.hpp"
 
 #include <carmina/losses/loss.hpp>

@@ -1,4 +1,4 @@
-// solvers/adam_options.hpp -- what Adam is asked with losses other than the squared one.
+// models/adam_options.hpp -- what Adam is asked with losses other than the squared one.
 #pragma once
 #include <carmina/core/matrix.hpp>
 #include <cstdint>
