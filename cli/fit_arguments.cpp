@@ -1,6 +1,7 @@
 // cli/fit_arguments.cpp -- options of a fit: declared, checked, and the table opened.
 #include "fit_arguments.hpp"
 
+#include <algorithm>
 #include <carmina/core/error.hpp>
 #include <charconv>
 #include <filesystem>
@@ -8,6 +9,34 @@
 #include "columns.hpp"
 
 namespace carmina::cli {
+namespace {
+
+// The words of --operator: none, a matrix, or a vector field.
+std::vector<std::string> field_couplings() {
+  std::vector<std::string> words;
+  for (const std::string& word : coupling_names()) {
+    if (is_differential(parse_coupling(word))) words.push_back(word);
+  }
+  return words;
+}
+std::vector<std::string> operator_words() {
+  std::vector<std::string> words = field_couplings();
+  words.insert(words.begin(), {Independent::name, OutputMatrix::name});
+  return words;
+}
+
+// The words and more of them, for help.
+std::string alternatives(std::vector<std::string> words, const std::vector<std::string>& more = {}) {
+  words.insert(words.end(), more.begin(), more.end());
+  return join_text(words, "|");
+}
+
+void require_known(const char* option, const std::string& word, const std::vector<std::string>& words) {
+  require(std::find(words.begin(), words.end(), word) != words.end(), "{}: '{}' is not known here; there is {}", option,
+          word, join_text(words, ", "));
+}
+
+}  // namespace
 
 void FitArguments::add(CLI::App& command) {
   command_ = &command;
@@ -15,23 +44,19 @@ void FitArguments::add(CLI::App& command) {
   targets_.add(command);
   command.add_option("--model", model, "The model file to write")->required()->type_name("FILE");
   // Help ends with the default in brackets.
-  const auto option = [&](const char* name, auto& value, const char* kind, const char* help) {
+  const auto option = [&](const std::string& name, auto& value, const std::string& kind, const char* help) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
-  option("--kernel", kernel_,
-         "gaussian|laplacian|matern|cauchy|rational_quadratic|polynomial|sobolev1|spectral_mixture",
+  option("--kernel", kernel_, alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
          "The scalar kernel; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
-  command.add_option("--nu", nu_, "Smoothness of the matern kernel [1.5]")->type_name("NUMBER");
-  command.add_option("--shape", shape_, "Shape of the rational_quadratic kernel [1]")->type_name("NUMBER");
-  command.add_option("--degree", degree_, "Degree of the polynomial kernel (gamma <x, z> + coef0)^degree [3]")
-      ->type_name("NUMBER");
-  command.add_option("--gamma", gamma_, "Factor in the polynomial kernel [1 / number of inputs]")->type_name("NUMBER");
-  command.add_option("--coef0", coef0_, "Constant in the polynomial kernel [1]")->type_name("NUMBER");
+  for (const auto& [name, help] : kernel_parameter_help()) {
+    command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
+  }
   command
       .add_option(
           "--operator", coupling_,
           "Targets each on their own, coupled by a matrix, or a vector field, a component for each input [none]")
-      ->type_name("none|decomposable|curl-free|divergence-free");
+      ->type_name(alternatives(operator_words()));
   command.add_option("--output-matrix", matrix_, "The matrix of a decomposable kernel: a table or a word [identity]")
       ->type_name("FILE|identity|covariance");
   command.add_flag("--bounded", bounded_,
@@ -50,28 +75,32 @@ void FitArguments::add(CLI::App& command) {
           "Draws for each row of the accumulation sketch [20]; of spectral_mixture: sets of spectral points that "
           "predictions are averaged over [1]")
       ->type_name("N");
-  option("--loss", loss_, "squared|huber|epsilon_insensitive|squared_epsilon_insensitive|pinball|absolute|hinge",
-         "What a residual costs");
-  command.add_option("--kappa", kappa_, "Where the huber loss turns linear [1]")->type_name("NUMBER");
-  command.add_option("--epsilon", epsilon_, "What the epsilon_insensitive losses forgive [0.1]")->type_name("NUMBER");
-  command.add_option("--levels", levels_, "Levels of the pinball loss, with commas; one target: jointly [0.5]")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NUMBERS");
+  option("--loss", loss_, alternatives(loss_names()), "What a residual costs");
+  for (const auto& [name, help, list] : loss_parameter_help()) {
+    if (list) {
+      command.add_option("--" + name, loss_lists_[name], help)
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("NUMBERS");
+    } else {
+      command.add_option("--" + name, loss_numbers_[name], help)->type_name("NUMBER");
+    }
+  }
   command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
   option("--seed", seed_, "N", "Seed of the random features")->check(looks_like_integer());
-  option("--sampling", sampling_, "iid|orthogonal|sobol|hadamard|phases", "How the features' frequencies are drawn");
-  option("--solver", fit.solver, "auto|direct|cg|lsmr|idr|sgd|adam|newton|lbfgs|natural_gradient",
+  option("--sampling", sampling_, alternatives(sampling_names()), "How the features' frequencies are drawn");
+  option("--solver", fit.solver, alternatives(solver_names(), {"natural_gradient"}),
          "direct: factorise a matrix; cg: iterate, in less memory; newton, lbfgs, adam: other losses than squared; the "
          "rest and adam with squared: Fourier features only; spectral_mixture: lbfgs, adam, natural_gradient");
-  option("--max-iter", fit.max_iter, "N",
-         "Most iterations, of spectral_mixture 500; of sgd and adam: passes over the rows");
-  option("--tol", fit.tol, "NUMBER",
-         "Relative residual at which iterations stop; sgd and adam: at its root; spectral_mixture: relative progress, "
-         "1e-05");
-  option("--validation-fraction", fit.validation_fraction, "NUMBER",
-         "Of adam with other losses than squared: part of the rows held out to tell when to stop; 0: none");
-  option("--patience", fit.patience, "N", "Passes over the rows without a smaller loss of those held out");
+  for (const NumberOption& number : number_options()) {
+    std::string name = number.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    std::visit(
+        [&]<class V>(V FitOptions::* value) {
+          option("--" + name, fit.*value, std::same_as<V, Index> ? "N" : "NUMBER", number.help);
+        },
+        number.value);
+  }
   mixture_arguments_.add(command);
   resources_.add_threads(command);
   resources_.add_memory(command);
@@ -93,27 +122,19 @@ void FitArguments::check(ProgressLine& line) {
 }
 
 void FitArguments::check_words() {
-  const auto known = [](const char* option, const std::string& word, std::initializer_list<const char*> words) {
-    std::string list;
-    for (const char* one : words) {
-      if (word == one) return;
-      list += format_text("{}{}", list.empty() ? "" : ", ", one);
-    }
-    fail("{}: '{}' is not known here; there is {}", option, word, list);
-  };
-  known("--operator", coupling_, {"", "none", "decomposable", "curl-free", "divergence-free"});
+  if (!coupling_.empty()) require_known("--operator", coupling_, operator_words());
   const auto [end, code] = std::from_chars(seed_.data(), seed_.data() + seed_.size(), fit.seed);
   require(code == std::errc() && end == seed_.data() + seed_.size(), "--seed must be from 0 to 2^64 - 1, found {}",
           seed_);
   fit.fit_intercept = !no_intercept_;
   if (is_mixture()) {
-    known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
+    require_known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
     mixture = mixture_arguments_.options(*this, *command_);
     return;
   }
-  known("--solver", fit.solver, {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
-  known("--sampling", sampling_, {"iid", "orthogonal", "sobol", "hadamard", "phases"});
-  require(matrix_.empty() || coupling_.empty() || coupling_ == "decomposable",
+  require_known("--solver", fit.solver, solver_names());
+  require_known("--sampling", sampling_, sampling_names());
+  require(matrix_.empty() || coupling_.empty() || coupling_ == OutputMatrix::name,
           "--output-matrix needs --operator decomposable, found {}", coupling_);
   check_kernel();
   fit.loss = make_loss_with("", std::nullopt);
@@ -125,14 +146,9 @@ void FitArguments::check_words() {
 
 void FitArguments::check_kernel() {
   fit.kernel_name = kernel_;
-  const auto parameter = [&](const char* name, std::optional<double> value) {
+  for (const auto& [name, value] : kernel_numbers_) {
     if (value) fit.kernel_parameters[name] = *value;
-  };
-  parameter("nu", nu_);
-  parameter("shape", shape_);
-  parameter("degree", degree_);
-  parameter("gamma", gamma_);
-  parameter("coef0", coef0_);
+  }
   if (length_scale_ != "median") {
     double width = 1;
     std::from_chars(length_scale_.data(), length_scale_.data() + length_scale_.size(), width);
@@ -141,17 +157,20 @@ void FitArguments::check_kernel() {
   const ScalarKernel scalar = make_scalar_kernel(kernel_, fit.length_scale, fit.kernel_parameters);
   // A matrix is read with the table.
   if (!coupling_.empty() && coupling_ != OutputMatrix::name) fit.coupling = parse_coupling(coupling_);
-  require(!bounded_ || is_differential(fit.coupling),
-          "--bounded needs --operator curl-free or divergence-free, found {}", coupling_.empty() ? "none" : coupling_);
+  require(!bounded_ || is_differential(fit.coupling), "--bounded needs --operator {}, found {}",
+          join_text(field_couplings(), " or "), coupling_.empty() ? Independent::name : coupling_);
   if (bounded_) fit.coupling = parse_coupling(coupling_, bounded_);
   Kernel checked(own_term(scalar, fit.coupling));
 }
 
 Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<double> value) const {
   LossParameters parameters;
-  if (kappa_) parameters["kappa"] = {*kappa_};
-  if (epsilon_) parameters["epsilon"] = {*epsilon_};
-  if (!levels_.empty()) parameters["levels"] = levels_;
+  for (const auto& [name, number] : loss_numbers_) {
+    if (number) parameters[name] = {*number};
+  }
+  for (const auto& [name, list] : loss_lists_) {
+    if (!list.empty()) parameters[name] = list;
+  }
   if (value) parameters[parameter] = {*value};
   return make_loss(loss_, parameters);
 }

@@ -4,6 +4,7 @@
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,8 +83,10 @@ struct FitArguments {
   Resources resources_;
   std::string kernel_ = "gaussian", coupling_, length_scale_ = "median", loss_ = "squared", matrix_, seed_ = "0",
               sampling_ = "iid";
-  std::optional<double> nu_, shape_, degree_, gamma_, coef0_, kappa_, epsilon_, density_, draws_;
-  std::vector<double> levels_;
+  // Parameters of the kernel and of the loss, by name.
+  std::map<std::string, std::optional<double>> kernel_numbers_, loss_numbers_;
+  std::map<std::string, std::vector<double>> loss_lists_;
+  std::optional<double> density_, draws_;
   bool no_scale_ = false, no_intercept_ = false, bounded_ = false;
 };
 

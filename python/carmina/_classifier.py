@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from carmina import kernels, losses, outputs, sketches
+from carmina import losses, outputs
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import one_of
 
 
+@dataclass(eq=False, repr=False)
 class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
     """Kernel machine that fits a score of each class to one-hot targets; the largest decides.
 
@@ -57,53 +59,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernel: str | kernels.Kernel = "gaussian",
-        approximation: str | sketches.SketchDistribution = "fourier",
-        n_components: int = 1000,
-        loss: str | losses.Loss = "squared",
-        alpha: float | str = 1.0,
-        gamma: float | str = "median",
-        fit_intercept: bool = True,
-        scale_inputs: bool = False,
-        fill_missing: bool = False,
-        sampling: str = "iid",
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-        verbose: bool = False,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        coding: str = "simplex",
-    ) -> None:
-        super().__init__(
-            kernel=kernel,
-            approximation=approximation,
-            n_components=n_components,
-            loss=loss,
-            alpha=alpha,
-            gamma=gamma,
-            fit_intercept=fit_intercept,
-            scale_inputs=scale_inputs,
-            fill_missing=fill_missing,
-            sampling=sampling,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            memory_budget=memory_budget,
-            verbose=verbose,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-        )
-        self.coding = coding
+    coding: str = "simplex"
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
         """Fit the machine.

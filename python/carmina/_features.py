@@ -24,8 +24,8 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Parameters
     ----------
     kernel : str or kernel, default="gaussian"
-        A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy" or "rational_quadratic"
-        (shape 1); or a value from `carmina.kernels`.
+        A name, with `gamma`, as for `KernelRegressor`, of a function of x − z; or a value from
+        `carmina.kernels`.
     n_components : int, default=1000
         Columns of the scalar map, for each term of a sum: 2D, a cosine and a sine for each frequency. Even; 1
         is taken as 2, with a warning.

@@ -41,8 +41,7 @@ class SolveReport:
     Attributes
     ----------
     solver : str
-        "direct", "cg", "lsmr", "idr", "sgd" or "adam"; of losses other than the squared one "newton", "lbfgs"
-        or "adam".
+        The one that ran, by its name in `KernelRegressor`.
     reason : str
         Why this one.
     memory : str
@@ -96,52 +95,31 @@ class FitTask:
 Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
+# The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
+@dataclass(eq=False, repr=False)
 class KernelMachineEstimator(BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
 
-    def __init__(
-        self,
-        kernel: str | kernels.Kernel = "gaussian",
-        approximation: str | sketches.SketchDistribution = "fourier",
-        n_components: int = 1000,
-        loss: str | losses.Loss = "squared",
-        alpha: float | str = 1.0,
-        gamma: float | str = "median",
-        fit_intercept: bool = True,
-        scale_inputs: bool = False,
-        fill_missing: bool = False,
-        sampling: str = "iid",
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-        verbose: bool = False,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-    ) -> None:
-        self.kernel = kernel
-        self.approximation = approximation
-        self.n_components = n_components
-        self.loss = loss
-        self.alpha = alpha
-        self.gamma = gamma
-        self.fit_intercept = fit_intercept
-        self.scale_inputs = scale_inputs
-        self.fill_missing = fill_missing
-        self.sampling = sampling
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
-        self.verbose = verbose
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
+    kernel: str | kernels.Kernel = "gaussian"
+    approximation: str | sketches.SketchDistribution = "fourier"
+    n_components: int = 1000
+    loss: str | losses.Loss = "squared"
+    alpha: float | str = 1.0
+    gamma: float | str = "median"
+    fit_intercept: bool = True
+    scale_inputs: bool = False
+    fill_missing: bool = False
+    sampling: str = "iid"
+    solver: str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | np.random.Generator | None = None
+    n_jobs: int | None = None
+    memory_budget: int | str | None = None
+    verbose: bool = False
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""

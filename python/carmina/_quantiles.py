@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
-from carmina import kernels, losses, outputs, sketches
+from carmina import losses, outputs
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import number
 
 
-class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
+@dataclass(eq=False, repr=False)
+class QuantileParameters:
+    """What `JointQuantileRegressor` has before the parameters of every machine."""
+
+    quantiles: Sequence[float] = (0.1, 0.3, 0.5, 0.7, 0.9)
+    quantile_gamma: float = 1.0
+    non_crossing: bool = False
+
+
+# Fields of the last base come first.
+@dataclass(eq=False, repr=False)
+class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator, QuantileParameters):
     """Kernel machine with one output for each quantile level, all of the same target.
 
     The loss is the pinball loss, summed over the levels τ_j; the kernel is k(x, z) M with
@@ -64,56 +76,9 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator):
     0.8
     """
 
-    def __init__(
-        self,
-        quantiles: Sequence[float] = (0.1, 0.3, 0.5, 0.7, 0.9),
-        quantile_gamma: float = 1.0,
-        non_crossing: bool = False,
-        kernel: str | kernels.Kernel = "gaussian",
-        approximation: str | sketches.SketchDistribution = "fourier",
-        n_components: int = 1000,
-        alpha: float = 1.0,
-        gamma: float | str = "median",
-        fit_intercept: bool = True,
-        scale_inputs: bool = False,
-        fill_missing: bool = False,
-        sampling: str = "iid",
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-        verbose: bool = False,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-    ) -> None:
-        super().__init__(
-            kernel=kernel,
-            approximation=approximation,
-            n_components=n_components,
-            loss="pinball",
-            alpha=alpha,
-            gamma=gamma,
-            fit_intercept=fit_intercept,
-            scale_inputs=scale_inputs,
-            fill_missing=fill_missing,
-            sampling=sampling,
-            solver=solver,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            memory_budget=memory_budget,
-            verbose=verbose,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-        )
-        self.quantiles = quantiles
-        self.quantile_gamma = quantile_gamma
-        self.non_crossing = non_crossing
+    alpha: float = 1.0
+    tol: float = 1e-7
+    loss: str = field(default="pinball", init=False)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -23,43 +23,12 @@ Gaussian(length_scale=2.0) + 0.1 * Matern(length_scale=0.5, nu=2.5)
 (2, 2, 2, 2)
 """
 
-from carmina._core import (
-    Callable,
-    Cauchy,
-    CurlFree,
-    Decomposable,
-    DivergenceFree,
-    FromSignature,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Matern,
-    Polynomial,
-    RationalQuadratic,
-    Sobolev1,
-    Spectral,
-    SpectralMixture,
-    Sum,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Callable",
-    "Cauchy",
-    "CurlFree",
-    "Decomposable",
-    "DivergenceFree",
-    "FromSignature",
-    "Gaussian",
-    "Kernel",
-    "Laplacian",
-    "Matern",
-    "Polynomial",
-    "RationalQuadratic",
-    "Sobolev1",
-    "Spectral",
-    "SpectralMixture",
-    "Sum",
-]
+from carmina._core import Kernel
+from carmina._exports import publish
 
-for _name in __all__:
-    globals()[_name].__module__ = __name__
+if TYPE_CHECKING:
+    from carmina._core import *  # noqa: F403
+
+__all__ = publish(globals(), Kernel)

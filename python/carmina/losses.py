@@ -16,27 +16,12 @@ array([[1. , 0. ],
        [1.2, 1.6]])
 """
 
-from carmina._core import (
-    Absolute,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Loss,
-    Pinball,
-    Squared,
-    SquaredEpsilonInsensitive,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Absolute",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Huber",
-    "Loss",
-    "Pinball",
-    "Squared",
-    "SquaredEpsilonInsensitive",
-]
+from carmina._core import Loss
+from carmina._exports import publish
 
-for _name in __all__:
-    globals()[_name].__module__ = __name__
+if TYPE_CHECKING:
+    from carmina._core import *  # noqa: F403
+
+__all__ = publish(globals(), Loss)

@@ -18,34 +18,16 @@ E[SᵀS] = I but `PivotedCholesky`, whose rows follow from one another.
 SparseRademacher(n_components=200, density=None)
 """
 
-from carmina._core import (
-    Accumulation,
-    CountSketch,
-    Hadamard,
-    LeverageScores,
-    PivotedCholesky,
-    Sketch,
-    SketchDistribution,
-    SparseGaussian,
-    SparseRademacher,
-    SubSample,
-)
-from carmina._core import GaussianSketch as Gaussian
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Accumulation",
-    "CountSketch",
-    "Gaussian",
-    "Hadamard",
-    "LeverageScores",
-    "PivotedCholesky",
-    "Sketch",
-    "SketchDistribution",
-    "SparseGaussian",
-    "SparseRademacher",
-    "SubSample",
-]
+from carmina import _core
+from carmina._core import Sketch, SketchDistribution
+from carmina._exports import publish
 
-Gaussian.__name__ = Gaussian.__qualname__ = "Gaussian"  # in _core that is the kernel
-for _name in __all__:
-    globals()[_name].__module__ = __name__
+if TYPE_CHECKING:
+    from carmina._core import *  # noqa: F403
+    from carmina._core import GaussianSketch as Gaussian  # noqa: F401
+
+# In _core that is the kernel.
+_core.GaussianSketch.__name__ = _core.GaussianSketch.__qualname__ = "Gaussian"
+__all__ = publish(globals(), SketchDistribution, Sketch)

@@ -1,5 +1,4 @@
-// losses.cpp -- the losses as Python values, with what researchers ask of them. A new one is its class here and its
-// name in losses.py.
+// losses.cpp -- the losses as Python values, with what researchers ask of them. A new one is its class here.
 #include <carmina/core/error.hpp>
 #include "losses/row_functions.hpp"
 

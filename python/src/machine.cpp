@@ -245,8 +245,11 @@ nb::dict record(const Machine& self) {
 }
 
 void bind_options(nb::module_& m) {
-  nb::class_<FitOptions>(m, "FitOptions")
-      .def(nb::init<>())
+  nb::class_<FitOptions> type(m, "FitOptions");
+  for (const NumberOption& number : number_options()) {
+    std::visit([&](auto value) { type.def_rw(number.name, value); }, number.value);
+  }
+  type.def(nb::init<>())
       .def_prop_rw(
           "kernel", [](const FitOptions& o) { return o.kernel ? to_python(*o.kernel) : nb::none(); },
           [](FitOptions& o, const Kernel& kernel) { o.kernel = kernel; })
@@ -294,10 +297,6 @@ void bind_options(nb::module_& m) {
       .def_rw("scale_inputs", &FitOptions::scale_inputs)
       .def_rw("fill_missing", &FitOptions::fill_missing)
       .def_rw("solver", &FitOptions::solver)
-      .def_rw("max_iter", &FitOptions::max_iter)
-      .def_rw("tol", &FitOptions::tol)
-      .def_rw("validation_fraction", &FitOptions::validation_fraction)
-      .def_rw("patience", &FitOptions::patience)
       .def_rw("seed", &FitOptions::seed)
       .def_rw("keep_moments", &FitOptions::keep_moments)
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))

@@ -1,4 +1,4 @@
-// scalar_kernels.cpp -- the scalar kernels as Python values. A new one is its class here and its name in kernels.py.
+// scalar_kernels.cpp -- the scalar kernels as Python values. A new one is its class here.
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"

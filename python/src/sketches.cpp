@@ -1,4 +1,4 @@
-// sketches.cpp -- distributions of sketches as Python values. A new one is its class here and its name in sketches.py.
+// sketches.cpp -- distributions of sketches as Python values. A new one is its class here.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -62,18 +62,34 @@ ScalarKernel by_name(const std::string& name, const std::optional<LengthScale>& 
     }
     return by_name<I + 1>(name, width, given);
   } else {
-    std::string known;
-    const auto add = [&]<class K>(const K*) {
-      if (has_a_name<K>) known += (known.empty() ? "" : ", ") + std::string(K::name);
-    };
-    [&]<std::size_t... J>(std::index_sequence<J...>) {
-      (add(static_cast<std::variant_alternative_t<J, ScalarKernel>*>(nullptr)), ...);
-    }(std::make_index_sequence<std::variant_size_v<ScalarKernel>>());
-    fail("there is no kernel named '{}'; known: {}", name, known);
+    fail("there is no kernel named '{}'; known: {}", name, join_text(scalar_kernel_names(), ", "));
   }
 }
 
 }  // namespace
+
+std::vector<std::string> scalar_kernel_names() {
+  std::vector<std::string> names;
+  const auto add = [&]<class K>(const K*) {
+    if (has_a_name<K>) names.emplace_back(K::name);
+  };
+  [&]<std::size_t... J>(std::index_sequence<J...>) {
+    (add(static_cast<std::variant_alternative_t<J, ScalarKernel>*>(nullptr)), ...);
+  }(std::make_index_sequence<std::variant_size_v<ScalarKernel>>());
+  return names;
+}
+
+// A parameter that two of them have is listed once.
+const std::vector<KernelParameterHelp>& kernel_parameter_help() {
+  static const std::vector<KernelParameterHelp> all = {
+      {"nu", "Smoothness of the matern kernel [1.5]"},
+      {"shape", "Shape of the rational_quadratic kernel [1]"},
+      {"degree", "Degree of the polynomial kernel (gamma <x, z> + coef0)^degree [3]"},
+      {"gamma", "Factor in the polynomial kernel [1 / number of inputs]"},
+      {"coef0", "Constant in the polynomial kernel [1]"},
+  };
+  return all;
+}
 
 ScalarKernel make_scalar_kernel(const std::string& name, const std::optional<LengthScale>& width,
                                 const KernelParameters& parameters) {

@@ -43,15 +43,27 @@ Loss by_name(const std::string& name, const LossParameters& given) {
     }
     return from_parameters<L>(parameters);
   } else {
-    std::string known;
-    [&]<std::size_t... J>(std::index_sequence<J...>) {
-      ((known += (J ? ", " : "") + std::string(std::variant_alternative_t<J, Loss>::name)), ...);
-    }(std::make_index_sequence<std::variant_size_v<Loss>>());
-    fail("there is no loss named '{}'; known: {}", name, known);
+    fail("there is no loss named '{}'; known: {}", name, join_text(loss_names(), ", "));
   }
 }
 
 }  // namespace
+
+std::vector<std::string> loss_names() {
+  return []<std::size_t... J>(std::index_sequence<J...>) {
+    return std::vector<std::string>{std::variant_alternative_t<J, Loss>::name...};
+  }(std::make_index_sequence<std::variant_size_v<Loss>>());
+}
+
+// A parameter that two of them have is listed once.
+const std::vector<LossParameterHelp>& loss_parameter_help() {
+  static const std::vector<LossParameterHelp> all = {
+      {"kappa", "Where the huber loss turns linear [1]"},
+      {"epsilon", "What the epsilon_insensitive losses forgive [0.1]"},
+      {"levels", "Levels of the pinball loss, with commas; one target: jointly [0.5]", true},
+  };
+  return all;
+}
 
 Loss make_loss(const std::string& name, const LossParameters& parameters) { return by_name(name, parameters); }
 

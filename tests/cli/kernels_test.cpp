@@ -40,6 +40,25 @@ class Kernels : public ::testing::Test {
   FitOptions options_;
 };
 
+// What the registries have, down to each parameter, is an option of the program, and its help says so.
+TEST(Help, FollowsFromTheRegistries) {
+  const std::string help = run_well({"fit", "--help"});
+  std::vector<std::string> expected = {join_text(scalar_kernel_names(), "|") + "|spectral_mixture",
+                                       join_text(loss_names(), "|"), join_text(solver_names(), "|"),
+                                       "none|decomposable|curl-free|divergence-free"};
+  for (const std::string& name : scalar_kernel_names()) {
+    for (const auto& parameter : kernel_parameters(make_scalar_kernel(name, std::nullopt))) {
+      expected.push_back("--" + parameter.first + " NUMBER");
+    }
+  }
+  for (const std::string& name : loss_names()) {
+    for (const auto& parameter : loss_parameters(make_loss(name)))
+      expected.push_back("--" + parameter.first + " NUMBER");
+  }
+  EXPECT_GE(expected.size(), 13u);
+  for (const std::string& words : expected) EXPECT_THAT(help, HasSubstr(words));
+}
+
 TEST_F(Kernels, EveryScalarOneByName) {
   for (const std::string name : {"gaussian", "laplacian", "matern", "cauchy", "rational_quadratic"}) {
     options_.kernel_name = name;

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 namespace carmina {
 
@@ -17,6 +18,14 @@ using ScalarKernel = std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQ
 
 // What a kernel has besides its width, by name: Matern's nu, RationalQuadratic's shape, Polynomial's degree.
 using KernelParameters = std::map<std::string, double>;
+
+// The names that make_scalar_kernel takes.
+std::vector<std::string> scalar_kernel_names();
+// What each parameter by name is, in a few words for help, with the kernel and the default.
+struct KernelParameterHelp {
+  std::string name, help;
+};
+const std::vector<KernelParameterHelp>& kernel_parameter_help();
 
 // By name, with a width if it has one, else without; what is not given takes its default. Error, with what there is,
 // for an unknown kernel or parameter. A Callable or a SpectralMixture has more than numbers by name.

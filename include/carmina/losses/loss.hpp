@@ -15,6 +15,15 @@ using Loss = std::variant<Squared, Huber, EpsilonInsensitive, SquaredEpsilonInse
 // What a loss has, by name: Huber's kappa, epsilon, Pinball's levels.
 using LossParameters = std::map<std::string, std::vector<double>>;
 
+// The names that make_loss takes.
+std::vector<std::string> loss_names();
+// What each parameter by name is, in a few words for help, with the loss and the default.
+struct LossParameterHelp {
+  std::string name, help;
+  bool list = false;  // several numbers, else one
+};
+const std::vector<LossParameterHelp>& loss_parameter_help();
+
 // By name; parameters that are not given take their defaults. Error, with what there is, for an unknown loss or
 // parameter.
 Loss make_loss(const std::string& name, const LossParameters& parameters = {});

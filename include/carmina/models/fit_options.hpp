@@ -5,10 +5,12 @@
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/spectrum.hpp>
 #include <carmina/losses/loss.hpp>
+#include <carmina/models/adam_options.hpp>
 #include <carmina/sketches/distribution.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace carmina {
@@ -17,7 +19,7 @@ namespace carmina {
 // (models/alpha_path.hpp).
 enum class AlphaScore { gcv, leave_one_out };
 
-struct FitOptions {
+struct FitOptions : EarlyStopping {
   // The kernel: a value, or a name with a width; no width means the median distance between rows. A kernel that has
   // none takes none; Polynomial's gamma, when not given, is then 1 / number of inputs.
   std::optional<Kernel> kernel;
@@ -50,10 +52,6 @@ struct FitOptions {
   Index max_iter = 1000;  // iterations; of sgd and adam: passes over the rows
   // Relative residual of an iterative solver; sgd and adam stop at its square root. Other losses: relative duality gap.
   double tol = 1e-6;
-  // "adam" with other losses than the squared one: this part of the rows is held out, and the fit stops when their loss
-  // has not become smaller for `patience` epochs. 0: none are, and it stops as by tol.
-  double validation_fraction = 0.1;
-  Index patience = 10;
   std::uint64_t seed = 0;
 
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix
@@ -75,6 +73,15 @@ struct FitOptions {
 // What `solver` and `approximation` may be: of the latter "fourier", "exact" and the names of sketches.
 std::vector<std::string> solver_names();
 std::vector<std::string> approximation_names();
+
+// Options that are one number, under one name in the program (--max-iter) and in Python (max_iter), which both take
+// them from here; `help` is for the program.
+struct NumberOption {
+  const char* name;
+  std::variant<Index FitOptions::*, double FitOptions::*> value;
+  const char* help;
+};
+const std::vector<NumberOption>& number_options();
 
 // The width of a kernel when nobody gave one: the median distance between rows.
 

@@ -12,8 +12,7 @@ namespace carmina {
 enum class SolveStatus { converged, not_converged };
 
 struct [[nodiscard]] SolveReport {
-  std::string solver;  // "direct", "cg", "lsmr", "idr", "sgd", "adam"; losses other than the squared: "newton",
-                       // "lbfgs", "adam"
+  std::string solver;  // the one that ran, one of solver_names()
   std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
   std::string memory;  // what was planned to be held: "at most 41 MB of 4 GB: sums of order 2050 34 MB, ..."
   SolveStatus status = SolveStatus::converged;

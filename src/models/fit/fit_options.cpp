@@ -16,6 +16,20 @@ std::vector<std::string> approximation_names() {
   return names;
 }
 
+const std::vector<NumberOption>& number_options() {
+  static const std::vector<NumberOption> all = {
+      {"max_iter", &FitOptions::max_iter,
+       "Most iterations, of spectral_mixture 500; of sgd and adam: passes over the rows"},
+      {"tol", &FitOptions::tol,
+       "Relative residual at which iterations stop; sgd and adam: at its root; spectral_mixture: relative progress, "
+       "1e-05"},
+      {"validation_fraction", &FitOptions::validation_fraction,
+       "Of adam with other losses than squared: part of the rows held out to tell when to stop; 0: none"},
+      {"patience", &FitOptions::patience, "Passes over the rows without a smaller loss of those held out"},
+  };
+  return all;
+}
+
 // Products of all features, the targets and the constant.
 double FitOptions::moment_bytes(Index p) const {
   const Index terms = kernel ? static_cast<Index>(kernel->terms().size()) : 1;

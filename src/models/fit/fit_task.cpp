@@ -7,9 +7,7 @@
 
 namespace carmina {
 
-std::vector<std::string> solver_names() {
-  return {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"};
-}
+std::vector<std::string> solver_names() { return {solver_words.begin(), solver_words.end()}; }
 
 Solver parse_solver(const std::string& name) {
   const std::vector<std::string> names = solver_names();
@@ -24,7 +22,7 @@ Solver parse_solver(const std::string& name) {
   return static_cast<Solver>(found - names.begin());
 }
 
-std::string solver_name(Solver solver) { return solver_names()[static_cast<std::size_t>(solver)]; }
+std::string solver_name(Solver solver) { return solver_words[static_cast<std::size_t>(solver)]; }
 
 FitTask::FitTask(const FitOptions& given)
     : options(given),

@@ -4,6 +4,7 @@
 
 #include <carmina/models/fit_options.hpp>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@ namespace carmina {
 
 enum class Approximation { fourier, exact, sketch };
 enum class Solver { automatic, direct, cg, lsmr, idr, sgd, adam, newton, lbfgs };
+// The words of FitOptions for them, in the same order.
+inline constexpr auto solver_words =
+    std::to_array<const char*>({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
 
-// The words of FitOptions are solver_names(), in the order of the types.
 Solver parse_solver(const std::string& name);  // Error for an unknown one
 std::string solver_name(Solver solver);
 

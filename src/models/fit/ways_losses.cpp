@@ -24,7 +24,7 @@ LinearSolution minimise(FitPipeline<T>& fit, Solver solver, const FeatureRows& f
   PhaseTimer timer(fit.report, "solve");
   const std::string reason = fit.report.reason;
   if (solver == Solver::adam) {
-    const AdamOptions adam{.validation_fraction = o.validation_fraction, .patience = o.patience, .seed = o.seed};
+    const AdamOptions adam = AdamOptions::with(o, o.seed);
     LinearSolution solution =
         solve_convex_loss_adam(features, space, std::move(problem), adam, fit.iterations(), fit.execution, fit.report);
     fit.report.reason =

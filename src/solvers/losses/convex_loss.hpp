@@ -8,14 +8,12 @@
 // by semismooth Newton steps, and takes lambda_i <- (v_i - prox(v_i)) / rho, a subgradient at prox(v_i). So each step
 // ends with dual variables inside the domain of the conjugate, and with them a lower bound of J.
 #pragma once
+#include <carmina/models/adam_options.hpp>
 #include "features/expansion.hpp"
 #include "features/feature_rows.hpp"
 #include "solvers/squared/squared_loss.hpp"
 
 #include <carmina/losses/loss.hpp>
-
-#include <cstdint>
-#include <limits>
 
 namespace carmina {
 
@@ -74,13 +72,6 @@ LinearSolution solve_convex_loss(const FeatureRows& features, const CoefficientS
 // the smallest. alpha is reduced in proportion to the rows that are left. With none held out it stops at a relative
 // duality gap of sqrt(tol), or when steps have become too short to matter. Iterations are epochs; the objective and the
 // gap in the report are those of all rows.
-struct AdamOptions {
-  double validation_fraction = 0.1;  // of the rows with a weight, at least one; 0: none held out
-  Index patience = 10;
-  double learning_rate = 0.1;  // of the first steps, in units of what a coefficient may be; it falls
-  std::uint64_t seed = 0;
-  double enough = -std::numeric_limits<double>::infinity();  // with no rows held out: stop at an objective of this
-};
 LinearSolution solve_convex_loss_adam(const FeatureRows& features, const CoefficientSpace& space,
                                       ConvexLossProblem problem, const AdamOptions& adam,
                                       const IterationOptions& options, const Execution& execution, SolveReport& report);
