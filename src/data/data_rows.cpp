@@ -8,7 +8,8 @@ namespace {
 
 constexpr Index shortest_stretch = 128, longest_stretch = 1024;
 constexpr Index stretch_cells = Index{1} << 17;  // of a block that must be held
-constexpr Index fewest_segments = 8, most_segments = 64, usual_segment = 16384;
+constexpr Index fewest_segments = 8, most_segments = 64, usual_segment = 32768;
+constexpr Index many_rows = Index{1} << 16, whole_chunk = 4096;
 
 Index round_up(Index count, Index unit) { return (count + unit - 1) / unit * unit; }
 
@@ -20,7 +21,10 @@ RowGrid RowGrid::of(Index rows, Index columns) {
   RowGrid grid;
   grid.stretch = std::clamp(round_up((rows + 15) / 16, shortest_stretch), shortest_stretch, longest);
   const Index segments = std::clamp(rows / usual_segment, fewest_segments, most_segments);
-  grid.segment = std::max(grid.stretch, round_up((rows + segments - 1) / segments, grid.stretch));
+  // In a large table whole chunks of a Gram matrix (features/moments.cpp), which shorter ones would slow down.
+  const Index unit =
+      rows >= many_rows ? std::max(grid.stretch, whole_chunk / grid.stretch * grid.stretch) : grid.stretch;
+  grid.segment = std::max(unit, round_up((rows + segments - 1) / segments, unit));
   return grid;
 }
 

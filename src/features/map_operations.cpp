@@ -78,7 +78,8 @@ void evaluate_few(const M& map, const typename M::Scalar* x, Index ldx, Index ro
   thread_local std::vector<T> scratch;
   scratch.resize(static_cast<std::size_t>(map.prepared_size(rows) + 1));
   const auto in = map.prepare(x, ldx, rows, scratch.data());
-  const Index units = map.units(), step = few_bytes / (128 * static_cast<Index>(sizeof(T)));
+  const Index units = map.units();
+  const Index step = few_bytes / (std::min<Index>(rows, 128) * static_cast<Index>(sizeof(T)));
   for (Index u = 0; u < units; u += step) map.tile(in, u, std::min(step, units - u), out + u, units, ldo);
 }
 

@@ -31,7 +31,7 @@ void FitPipeline<T>::prepare() {
   {
     PhaseTimer timer(report, "summary");
     summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
-                        !options.kernel && !options.length_scale, &options.loss);
+                        !options.kernel && !options.length_scale, task.squared ? nullptr : &options.loss);
     transform = input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);
     summary.sample.resize(0, 0);
