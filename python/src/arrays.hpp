@@ -82,7 +82,7 @@ struct NewArray {
   explicit NewArray(std::initializer_list<std::size_t> shape) {
     std::size_t size = 1;
     for (const std::size_t length : shape) size *= length;
-    // At the start of a line, so that whole lines can be written past the caches.
+    // At the start of a line, so that whole lines can be written by non-temporal stores.
     constexpr std::align_val_t line{64};
     constexpr auto give_back = [](void* p) noexcept { ::operator delete(p, line); };
     std::unique_ptr<void, decltype(give_back)> memory(::operator new(size * sizeof(T), line));

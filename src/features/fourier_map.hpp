@@ -52,7 +52,7 @@ class FourierMap {
   // Null where W is kept.
   const HadamardFrequencies* structured() const { return structure_ ? &structure_->frequencies : nullptr; }
   const Vector<T>& phases() const { return phases_; }  // empty where a unit has a cosine and a sine
-  // For an Expansion: a row for each unit. With phases only their number is looked at, as outputs come apart.
+  // For an Expansion: a row for each unit. With phases only their number counts: the kernel is separable.
   Matrix<double> unit_frequencies() const { return frequencies().topRows(units()).template cast<double>(); }
   const InputTransform& transform() const { return transform_; }
 

@@ -23,7 +23,7 @@ void evaluate(const M& map, ConstView<typename M::Scalar> X, View<typename M::Sc
   using T = typename M::Scalar;
   check_inputs(map, X.cols());
   const Index n = X.rows(), units = map.units();
-  // What nobody reads soon is written past the caches, along whole rows.
+  // What nobody reads soon is written by non-temporal stores, along whole rows.
   const bool past = out.size() * static_cast<Index>(sizeof(T)) > cached_bytes;
   const int threads = execution.thread_count();
   Scratch<T> prepared(threads, map.prepared_size(tile_rows));

@@ -225,7 +225,7 @@ TEST(SolverChoice, SaysWhy) {
               o.execution.memory_budget = 500000;
             }),
             "cg: with a matrix of order 300 the fit would need 6.41 MB, the memory budget is 500 kB");
-  // 60 outputs that do not come apart: a system of order 3600 from 30 frequencies.
+  // 60 outputs that are not separable: a system of order 3600 from 30 frequencies.
   const Matrix<double> Y = random_matrix(30, 60, 2);
   FitOptions options;
   options.kernel = Kernel(Gaussian(1.0)) + Kernel(Gaussian(2.0));

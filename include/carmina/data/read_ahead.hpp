@@ -34,7 +34,7 @@ class ReadAhead final : public RowSource<T> {
   RowBuffer<T> front_, back_;  // the caller's, the thread's
   Index used_ = 0;             // rows of front_ that the last block has
   Index ahead_rows_ = 0;       // asked of the thread
-  bool lost_ = false;          // after an error the source stands anywhere
+  bool lost_ = false;          // after an error: where the source is, is not known
   std::optional<Index> rows_;
   std::stop_source stopping_;
   std::future<void> ahead_;

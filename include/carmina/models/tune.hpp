@@ -54,7 +54,7 @@ struct CrossValidation {
 //
 // Means, scales and the kernel's own width are those of all rows. With the squared loss a whole path of alphas costs
 // one decomposition of a matrix for each fold and width, and all folds share one Fourier or sketched map (a sketch's
-// anchors come from all rows); other losses, and exact kernels whose outputs do not come apart, are fitted one by one.
+// anchors come from all rows); other losses, and exact kernels that are not separable, are fitted one by one.
 // Trials are computed in double. Rows are held in memory; those of weight 0 are left out.
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& options);

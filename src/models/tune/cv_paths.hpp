@@ -12,8 +12,8 @@
 
 namespace carmina {
 
-// In the coefficients of the features, from sums over the rows alone (mathematics.md 1d). With an expansion the outputs
-// do not come apart and `outputs` is not looked at.
+// In the coefficients of the features, from sums over the rows alone (mathematics.md 1d). With an expansion the kernel
+// is not separable and `outputs` is ignored.
 class PrimalPath {
  public:
   PrimalPath(const Moments& training, const OutputFactor& outputs, const Expansion* expansion, bool fit_intercept,

@@ -3,7 +3,7 @@
 // With M = (delta H + alpha I)^-1, H = W^(1/2) K W^(1/2) and s = w^(1/2), the intercept eliminated:
 //   c' = P w^(1/2) y,   P = M - M s (sᵀ M s)^-1 sᵀ M,   w^(1/2) (y - f - b) = alpha c'.
 // So 1 - h_i = alpha P_ii, the error of row i left out is c'_i / (w_i^(1/2) P_ii), and the trace of the map from
-// targets to fits is tr delta H M + alpha |M s|^2 / sᵀ M s. Without an intercept P = M. Where outputs do not come apart
+// targets to fits is tr delta H M + alpha |M s|^2 / sᵀ M s. Without an intercept P = M. Where they are not separable
 // s and P_ii are s (x) I and p x p blocks.
 #include "backends/tiled.hpp"
 #include "solvers/linear/shifted_path.hpp"

@@ -49,7 +49,7 @@ LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& ro
                              const IterationOptions& options, const Execution& execution, SolveReport& report,
                              const MatrixColumns& columns = {});
 
-// Kernels whose outputs do not come apart (mathematics.md 1c): theta has one column, expansion.dim_coef() rows. The
+// Kernels that are not separable (mathematics.md 1c): theta has one column, expansion.dim_coef() rows. The
 // coefficients returned are E theta (features, p), to be used with the scalar map alone.
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
                               const Execution& execution, SolveReport& report);
