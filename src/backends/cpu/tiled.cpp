@@ -18,7 +18,7 @@ constexpr Index vector_columns = 256;  // eigenvectors of a task
 Index count_of(Index total, Index tile) { return (total + tile - 1) / tile; }
 
 // The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.
-Index factor_tile(Index n) { return n < 1536 ? 128 : 256; }
+Index factor_tile(Index n) { return n < 1536 ? 128 : 192; }
 
 // body(i, j) for all tiles j <= i of a triangle of t tiles, those below the diagonal, which take longer, first.
 template <class Body>
