@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from carmina import _core, _files, kernels, losses, sketches
 from carmina._kernels import coupled, is_scalar, named
@@ -227,6 +233,21 @@ class KernelMachineEstimator(BaseEstimator):
                 attributes[name] = getattr(self, name)
         options.input_names = list(attributes.get("feature_names_in_", []))
         return FitTask(X, Y, sample_weight, options, attributes)
+
+    def _validated_targets(
+        self, X: ArrayLike, y: ArrayLike, *, multi_output: bool = False, reset: bool = True
+    ) -> tuple[NDArray, NDArray]:
+        """X and numbers to be predicted, NaN among which is a missing one."""
+        inputs = {
+            "dtype": [np.float64, np.float32],
+            "ensure_all_finite": "allow-nan" if self.fill_missing else True,
+        }
+        targets = {"ensure_2d": False, "ensure_all_finite": "allow-nan"}
+        X, y = validate_data(self, X, y, validate_separately=(inputs, targets), reset=reset)
+        if not multi_output:
+            y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
 
     def _validated(self, X: ArrayLike, y: ArrayLike, **targets: Any) -> tuple[NDArray, NDArray]:
         return validate_data(

@@ -13,7 +13,7 @@ from sklearn.metrics import d2_pinball_score
 
 from carmina import losses, outputs
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._validation import number
+from carmina._validation import number, with_target
 
 
 @dataclass(eq=False, repr=False)
@@ -90,6 +90,7 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator, QuantilePar
         X : array_like of shape (n, d)
             float32 is computed in float32, anything else in float64. A C-ordered array is not copied.
         y : array_like of shape (n,)
+            NaN is a missing target: the row is ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
@@ -97,7 +98,7 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator, QuantilePar
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         name = getattr(y, "name", None)
-        X, y = self._validated(X, y, y_numeric=True)
+        X, y = self._validated_targets(X, y)
         levels = self._levels()
         options = self._options()
         options.loss = losses.Pinball(levels)
@@ -113,8 +114,9 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator, QuantilePar
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean over the levels of D² (`sklearn.metrics.d2_pinball_score`): the share of the pinball loss of
-        the best constant that the model saves. 1 is perfect, 0 no better than the quantiles of y itself."""
-        predicted = self.predict(X)
+        the best constant that the model saves. 1 is perfect, 0 no better than the quantiles of y itself.
+        Rows whose y is NaN are ignored."""
+        predicted, y, sample_weight = with_target(self.predict(X), y, sample_weight)
         scores = [
             d2_pinball_score(y, column, sample_weight=sample_weight, alpha=level)
             for level, column in zip(self._levels(), predicted.T)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from carmina import losses, theory
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count
+from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count, with_target
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
 MOMENT_BYTES = 256e6
@@ -136,6 +137,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     >>> model.n_iter_
     1
 
+    Half of the targets unknown, in no particular order:
+
+    >>> import numpy as np
+    >>> Y = np.where(np.random.default_rng(0).uniform(size=data.Y.shape) < 0.5, np.nan, data.Y)
+    >>> rows = ~np.isnan(Y).all(axis=1)
+    >>> partly = KernelRegressor(K, n_components=400, alpha=1e-3, random_state=0).fit(data.X[rows], Y[rows])
+    >>> partly.score(data.X, data.clean) > 0.99
+    True
+
     Width and noise learnt from the data:
 
     >>> learnt = KernelRegressor(K, n_components=300, alpha="evidence", random_state=0).fit(data.X, data.Y)
@@ -151,6 +161,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         X : array_like of shape (n, d)
             float32 is computed in float32, anything else in float64. A C-ordered array is not copied.
         y : array_like of shape (n,) or (n, p)
+            NaN is a missing target. The loss of a row is that of the targets it has; a row without any is
+            ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
@@ -160,7 +172,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
     ) -> FitTask:
         target_names = column_names(y)
-        X, y = self._validated(X, y, multi_output=True, y_numeric=True)
+        X, y = self._validated_targets(X, y, multi_output=True)
         Y = y.reshape(len(y), -1)
         options = self._options()
         options.target_names = target_names
@@ -194,8 +206,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         True
         """
         if "_machine" not in vars(self):
-            return self._fit_task(self._prepare(X, y, sample_weight, in_parts=True))
-        X, y = self._validated(X, y, multi_output=True, y_numeric=True, reset=False)
+            self._fit_task(self._prepare(X, y, sample_weight, in_parts=True))
+            if self._machine.record["missing_targets"]:
+                del self._machine
+                raise ValueError(
+                    "partial_fit: a row must have targets for all outputs or for none, found rows that lack "
+                    "a part of them; take fit"
+                )
+            return self
+        X, y = self._validated_targets(X, y, multi_output=True, reset=False)
         if y.ndim != self._y_ndim:
             raise ValueError(f"partial_fit: y had {self._y_ndim} dimensions before, found {y.ndim}")
         if sample_weight is not None:
@@ -256,6 +275,24 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         p = self._machine.dim_out
         covariance = self._machine.covariance(X, threads=threads).reshape(-1, p, p)
         return prediction, covariance.astype(prediction.dtype, copy=False)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Coefficient of determination R² of the predictions, its mean over outputs (`sklearn.metrics.r2_score`).
+        Targets that are NaN are ignored, and outputs without any."""
+        targets = np.asarray(y)
+        missing = np.isnan(targets) if np.issubdtype(targets.dtype, np.floating) else np.zeros(1, bool)
+        if not missing.any():
+            return super().score(X, y, sample_weight)
+        predicted = self.predict(X)
+        columns = zip(predicted.reshape(len(targets), -1).T, targets.reshape(len(targets), -1).T)
+        scores = []
+        for f, one in columns:
+            if not np.isnan(one).all():
+                f, one, weights = with_target(f, one, sample_weight)
+                scores.append(r2_score(one, f, sample_weight=weights))
+        if not scores:
+            raise ValueError("score: y has no target, every value is NaN")
+        return float(np.mean(scores))
 
     def predict_parts(self, X: ArrayLike) -> tuple[NDArray, ...]:
         """What each term of a sum kernel contributes: one array per term of `kernel_.terms`, each shaped as

@@ -130,6 +130,14 @@ def loss_or_name(loss: Any) -> losses.Loss:
     raise ValueError(f"loss must be a loss's name or a value from carmina.losses, found {loss!r}")
 
 
+def with_target(predicted: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows of predictions, targets (n,) and weights whose target is not NaN."""
+    y = np.asarray(y, dtype=float).reshape(len(predicted))
+    there = ~np.isnan(y)
+    weights = None if sample_weight is None else np.asarray(sample_weight)[there]
+    return predicted[there], y[there], weights
+
+
 def column_names(y: Any) -> list[str]:
     """Names of the targets when y is a data frame or a named series."""
     if hasattr(y, "columns"):

@@ -237,6 +237,7 @@ nb::dict record(const Machine& self) {
   result["fit_intercept"] = record.fit_intercept;
   result["scale_inputs"] = record.scale_inputs;
   result["fill_missing"] = record.fill_missing;
+  result["missing_targets"] = record.missing_targets;
   result["random_state"] = record.seed;
   result["evidence"] = record.evidence ? nb::object(nb::float_(*record.evidence)) : nb::none();
   result["input_names"] = record.input_names;

@@ -2,6 +2,7 @@
 #include "data/data_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace carmina {
 namespace {
@@ -12,6 +13,39 @@ constexpr Index fewest_segments = 8, most_segments = 64, usual_segment = 32768;
 constexpr Index many_rows = Index{1} << 16, whole_chunk = 4096;
 
 Index round_up(Index count, Index unit) { return (count + unit - 1) / unit * unit; }
+
+template <Real T>
+bool has_target(const RowBlock<T>& block, Index i) {
+  const T* y = block.Y + i * block.y_stride;
+  return std::any_of(y, y + block.dim_out, [](T value) { return !std::isnan(value); });
+}
+
+// A block in which rows without a target have no weight. Others are as they are, and not copied where there are none.
+template <Real T>
+class IgnoringBlock {
+ public:
+  RowBlock<T> of(RowBlock<T> block) {
+    Index i = 0;
+    while (i < block.rows && has_target(block, i)) ++i;
+    if (i == block.rows) return block;
+    weights_ = Vector<T>::Ones(block.rows);
+    if (block.weights) weights_ = Eigen::Map<const Vector<T>>(block.weights, block.rows);
+    Y_ = block.targets();
+    for (; i < block.rows; ++i) {
+      if (has_target(block, i)) continue;
+      weights_[i] = 0;
+      Y_.row(i).setZero();
+    }
+    block.Y = Y_.data();
+    block.y_stride = block.dim_out;
+    block.weights = weights_.data();
+    return block;
+  }
+
+ private:
+  Matrix<T> Y_;
+  Vector<T> weights_;
+};
 
 }  // namespace
 
@@ -75,6 +109,7 @@ template <Real T>
 void DataRows<T>::for_blocks(const char* phase, const Execution& execution, const Body& body) const {
   const Index step = rows_at_once(), total = known_rows().value_or(0);
   Index first = 0;
+  IgnoringBlock<T> ignoring;
   for (RowSource<T>* part : parts_) {
     current_ = part;
     Index of_part = 0;
@@ -82,7 +117,7 @@ void DataRows<T>::for_blocks(const char* phase, const Execution& execution, cons
     for (RowBlock<T> block = part->next(step); block.rows > 0; block = part->next(step)) {
       block.first_row += first;
       of_part += block.rows;
-      body(block);
+      body(ignores_ && block.dim_out > 0 ? ignoring.of(block) : block);
       execution.checkpoint({phase, first + of_part, total});
     }
     first += of_part;

@@ -56,6 +56,13 @@ class DataRows {
   void for_blocks(const char* phase, const Execution& execution, const Body& body) const;
   // The same for blocks of exactly `rows` rows but the last, whatever the parts; blocks are copies.
   void for_windows(Index rows, const char* phase, const Execution& execution, const Body& body) const;
+  // What the first pass found (models/fit/summary.hpp). Rows without any target: from now on they have weight zero and
+  // targets of zero. Rows that lack some of their targets: from now on sums take the rows that each output has.
+  void ignore_rows_without_target(bool ignore) const { ignores_ = ignore; }
+  void take_missing_targets(bool missing) const { missing_ = missing; }
+  bool has_missing_targets() const { return missing_; }
+  const std::vector<RowSource<T>*>& parts() const { return parts_; }
+
   // Of a row of the block that a body was called with, for messages.
   std::string place(Index row) const { return current_->place(row); }
 
@@ -70,6 +77,7 @@ class DataRows {
   Index at_once_ = Index{1} << 16;
   mutable std::optional<Index> counted_;
   mutable const RowSource<T>* current_ = nullptr;
+  mutable bool ignores_ = false, missing_ = false;
 };
 
 // A source as at most k parts, each of whole segments: ranges of the same rows.

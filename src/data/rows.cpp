@@ -33,8 +33,7 @@ bool all_finite(const T* values, Index count) {
 }
 
 template <Real T>
-[[noreturn]] void fail_value(double value, bool is_target, const std::string& place, const std::string& column) {
-  if (std::isnan(value) && is_target) fail("{}: column '{}': a target must not be missing", place, column);
+[[noreturn]] void fail_value(double value, const std::string& place, const std::string& column) {
   if (std::isnan(value)) {
     fail(
         "{}: column '{}': the value is missing; fill missing inputs with the training mean (--fill-missing), "
@@ -134,7 +133,7 @@ void TableRows<T>::take(const TableReader& from, const Matrix<Cell>& cells, Inde
       for (Index k = 0; k < run.count; ++k) {
         const T value = to[run.to + k];
         if (std::isfinite(value) || (missing_passes && std::isnan(value))) continue;
-        fail_value<T>(static_cast<double>(row[run.from + k]), &runs == &target_runs_, from.place(i),
+        fail_value<T>(static_cast<double>(row[run.from + k]), from.place(i),
                       from.columns()[static_cast<std::size_t>(run.from + k)].name);
       }
     }
@@ -172,9 +171,9 @@ Index TableRows<T>::read_part(RowBuffer<T>& into, Index wanted, Matrix<Cell>& ce
     const Index found = read_cells(*target_reader_, count < capacity ? count + 1 : count, target_cells_);
     require(found == count, "{} has {} rows than {}: it ends at row {}", target_reader_->path(),
             found < count ? "fewer" : "more", reader_->path(), seen_ + std::min(found, count));
-    take(*target_reader_, target_cells_, count, target_runs_, false, Y);
+    take(*target_reader_, target_cells_, count, target_runs_, true, Y);
   } else {
-    take(*reader_, cells, count, target_runs_, false, Y);
+    take(*reader_, cells, count, target_runs_, true, Y);
   }
   into.positions.resize(static_cast<std::size_t>(filled));
   for (Index i = 0; i < count; ++i) into.positions.push_back(reader_->position(i));

@@ -84,10 +84,15 @@ Matrix<double> Expansion::columns(const Segment& s) const {
   return out;
 }
 
-Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterStride<>> G, int threads) const {
+Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterStride<>> G, int threads,
+                               const std::vector<Index>* outputs) const {
   Matrix<double> out(dim_coef_, dim_coef_);
   std::vector<Matrix<double>> all;
-  for (const Segment& s : segments_) all.push_back(columns(s));
+  for (const Segment& s : segments_) {
+    all.push_back(columns(s));
+    if (outputs) all.back() = Matrix<double>(all.back()(Eigen::all, *outputs));
+  }
+  const Index summed = all[0].cols();
   const auto entry = [&](Index i, Index j) { return i >= j ? G(i, j) : G(j, i); };
   for (std::size_t si = 0; si < segments_.size(); ++si) {
     for (std::size_t ti = 0; ti <= si; ++ti) {
@@ -99,9 +104,9 @@ Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterS
       parallel_for((s.count + strip - 1) / strip, threads, [&](Index task, int) {
         const Index j0 = task * strip, j1 = std::min(s.count, j0 + strip), rows = (j1 - j0) * s.width;
         Matrix<double> products(rows, breadth);
-        backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, rows, breadth, dim_out_, 1.0,
-                              all[si].row(j0 * s.width).data(), dim_out_, all[ti].data(), dim_out_, 0.0,
-                              products.data(), breadth);
+        backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, rows, breadth, summed, 1.0,
+                              all[si].row(j0 * s.width).data(), summed, all[ti].data(), summed, 0.0, products.data(),
+                              breadth);
         for (Index part = 0; part < 2; ++part) {
           for (Index other = 0; other < 2; ++other) {
             if (si == ti && other > part) continue;

@@ -24,8 +24,10 @@ class Expansion {
   Matrix<double> expand(const Matrix<double>& theta) const;
   // R (2 units, p) -> Eᵀ R (dim_coef, 1)
   Matrix<double> contract(const Matrix<double>& R) const;
-  // Eᵀ (G (x) I_p) E, lower triangle, from the scalar map's Gram matrix G (2 units, 2 units), lower triangle.
-  Matrix<double> gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterStride<>> G, int threads) const;
+  // Eᵀ (G (x) I_p) E, lower triangle, from the scalar map's Gram matrix G (2 units, 2 units), lower triangle; perhaps
+  // of some outputs alone, the others' part of I_p being zero.
+  Matrix<double> gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterStride<>> G, int threads,
+                      const std::vector<Index>* outputs = nullptr) const;
 
  private:
   // The frequencies of one term. Its coefficients: (count, width) for the cosines, then for the sines.

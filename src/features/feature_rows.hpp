@@ -57,7 +57,7 @@ class FeatureRows {
   virtual RowSums sums(const Vector<double>& origin) const;
   // out (features, q) = phiᵀ R, R (n, q)
   virtual void adjoint(const Matrix<double>& R, Matrix<double>& out) const;
-  // out (features, q) = phiᵀ W phi P
+  // out (features, q) = phiᵀ W phi P; where targets are missing q = p, and column a takes the rows that have output a
   virtual void normal(const Matrix<double>& P, Matrix<double>& out) const;
   // lower triangle of [phi, 1]ᵀ diag(u) [phi, 1], u >= 0 (n); rows with u_i = 0 are ignored
   virtual void gram(const Vector<double>& u, Matrix<double>& out) const;

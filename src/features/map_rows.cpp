@@ -71,31 +71,43 @@ void MapRows<M>::moments(Moments& into) const {
 
 template <ScalarMap M>
 RowSums MapRows<M>::sums(const Vector<double>& origin) const {
+  // Of each row: w (y - origin), w, and where targets are missing w for each output that is there.
   const Index p = outputs();
-  SegmentedSum of_features({{features(), p + 1}}), of_targets({{1, p + 1}});
-  const Residual weighted = [&](const Tile&, const RowBlock<T>& block, Index first, Index count, T* out) {
-    for (Index i = 0; i < count; ++i) {
-      const double w = block.weights ? static_cast<double>(block.weights[first + i]) : 1.0;
-      const T* y = block.Y + (first + i) * block.y_stride;
-      for (Index j = 0; j < p; ++j) out[i * (p + 1) + j] = static_cast<T>(w * (static_cast<double>(y[j]) - origin[j]));
-      out[i * (p + 1) + p] = static_cast<T>(w);
+  const bool missing = data_.has_missing_targets();
+  const Index q = missing ? 2 * p + 1 : p + 1;
+  SegmentedSum of_features({{features(), q}}), of_targets({{1, q}});
+  const auto of_row = [&]<class Out>(const RowBlock<T>& block, Index i, Out* out) {
+    const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
+    const T* y = block.Y + i * block.y_stride;
+    for (Index j = 0; j < p; ++j) {
+      const bool seen = !missing || !std::isnan(y[j]);
+      out[j] = static_cast<Out>(seen ? w * (static_cast<double>(y[j]) - origin[j]) : 0.0);
+      if (missing) out[p + 1 + j] = static_cast<Out>(seen ? w : 0.0);
     }
+    out[p] = static_cast<Out>(w);
+  };
+  const Residual weighted = [&](const Tile&, const RowBlock<T>& block, Index first, Index count, T* out) {
+    for (Index i = 0; i < count; ++i) of_row(block, first + i, out + i * q);
   };
   data_.for_blocks("summing", execution_, [&](const RowBlock<T>& block) {
-    accumulate(block, p + 1, weighted, of_features);
+    accumulate(block, q, weighted, of_features);
     of_targets.add(block, grid_, execution_, [&](Index first, Index last, std::vector<Matrix<double>>& part) {
+      Vector<double> row(q);
       for (Index i = first; i < last; ++i) {
-        const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
-        const T* y = block.Y + i * block.y_stride;
-        for (Index j = 0; j < p; ++j) part[0](0, j) += w * (static_cast<double>(y[j]) - origin[j]);
-        part[0](0, p) += w;
+        of_row(block, i, row.data());
+        part[0].row(0) += row.transpose();
       }
     });
   });
   of_features.close();
   of_targets.close();
   const Matrix<double>&all = of_features.total()[0], &targets = of_targets.total()[0];
-  return {all.leftCols(p), all.col(p), targets.row(0).head(p).transpose(), targets(0, p), rows()};
+  RowSums sums{all.leftCols(p), all.col(p), targets.row(0).head(p).transpose(), targets(0, p), rows()};
+  if (missing) {
+    sums.own_feature_sums = all.rightCols(p);
+    sums.own_weight = targets.row(0).tail(p).transpose();
+  }
+  return sums;
 }
 
 template <ScalarMap M>
@@ -111,12 +123,21 @@ void MapRows<M>::adjoint(const Matrix<double>& R, Matrix<double>& out) const {
 template <ScalarMap M>
 void MapRows<M>::normal(const Matrix<double>& P, Matrix<double>& out) const {
   const Index q = P.cols(), m = features();
+  require(!data_.has_missing_targets() || q == outputs(),
+          "fit: where targets are missing, a product takes a column for each of {} outputs, found {}", outputs(), q);
   const Matrix<T> transposed = P.transpose().template cast<T>();  // (q, features)
   out = accumulated("iterating", q, [&](const Tile& tile, const RowBlock<T>& block, Index first, Index count, T* to) {
     std::fill(to, to + count * q, T(0));
     add_product(tile.phi, tile.ld, count, m, transposed.data(), m, q, to, q);
     for (Index i = 0; block.weights && i < count; ++i) {
       for (Index j = 0; j < q; ++j) to[i * q + j] *= block.weights[first + i];
+    }
+    if (!data_.has_missing_targets()) return;
+    for (Index i = 0; i < count; ++i) {
+      const T* y = block.Y + (first + i) * block.y_stride;
+      for (Index j = 0; j < q; ++j) {
+        if (std::isnan(y[j])) to[i * q + j] = T(0);
+      }
     }
   });
 }
@@ -166,6 +187,7 @@ Vector<double> MapRows<M>::squares(const Matrix<double>& C, const Vector<double>
         for (Index a = 0; a < models; ++a) {
           double square = 0;
           for (Index j = 0; j < p; ++j) {
+            if (std::isnan(y[j])) continue;
             const double e = static_cast<double>(values[i * C.cols() + a * p + j]) + b[a * p + j];
             square += (e - static_cast<double>(y[j])) * (e - static_cast<double>(y[j]));
           }

@@ -25,9 +25,28 @@ struct RowSums {
   Vector<double> feature_sums, target_sums;  // phiᵀW1, (Y - origin)ᵀW1
   double weight = 0;
   Index rows = 0;
+  // Where targets are missing, sums over the rows that have those of output a: column a of phiᵀW1, and 1ᵀW1. `cross`
+  // and `target_sums` are then of those rows too. Empty where none is missing.
+  Matrix<double> own_feature_sums = {};  // (features, p)
+  Vector<double> own_weight = {};        // (p)
 
+  bool missing() const { return own_weight.size() > 0; }
+  // The features' mean over the rows that an output has: one column for all outputs, or one for each.
+  Matrix<double> feature_means() const {
+    if (missing()) return own_feature_sums * own_weight.cwiseInverse().asDiagonal();
+    return feature_sums / weight;
+  }
+  Vector<double> target_means() const {
+    return missing() ? Vector<double>(target_sums.cwiseQuotient(own_weight)) : Vector<double>(target_sums / weight);
+  }
   // cross about the weighted means
-  void centre() { cross.noalias() -= feature_sums * target_sums.transpose() / weight; }
+  void centre() {
+    if (missing()) {
+      cross.noalias() -= own_feature_sums * target_means().asDiagonal();
+    } else {
+      cross.noalias() -= feature_sums * target_sums.transpose() / weight;
+    }
+  }
 };
 
 // sum of w phi phiᵀ, lower triangle, about the mean of phi when asked; and the other sums, likewise.

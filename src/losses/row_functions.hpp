@@ -1,4 +1,8 @@
 // losses/row_functions.hpp -- a loss on one row of p outputs: the loops over outputs, written once for both families.
+//
+// A target that is NaN is missing: the loss is that of the other outputs, entries of theirs or their norm. By a missing
+// one's prediction its slope and curvature are zero, its prox moves nothing, and the only point of its conjugate's
+// domain is zero.
 #pragma once
 #include <algorithm>
 #include <carmina/losses/families.hpp>
@@ -6,10 +10,14 @@
 
 namespace carmina {
 
-// |a - b|
-inline double row_distance(const double* a, const double* b, Index p) {
+inline bool has_target(double y) { return !std::isnan(y); }
+
+// |f - y|
+inline double row_distance(const double* f, const double* y, Index p) {
   double square = 0;
-  for (Index j = 0; j < p; ++j) square += (a[j] - b[j]) * (a[j] - b[j]);
+  for (Index j = 0; j < p; ++j) {
+    if (has_target(y[j])) square += (f[j] - y[j]) * (f[j] - y[j]);
+  }
   return std::sqrt(square);
 }
 
@@ -20,7 +28,9 @@ double row_value(const L& loss, const double* f, const double* y, Index p) {
     return loss.value(row_distance(f, y, p));
   } else {
     double sum = 0;
-    for (Index j = 0; j < p; ++j) sum += loss.value(f[j], y[j], j);
+    for (Index j = 0; j < p; ++j) {
+      if (has_target(y[j])) sum += loss.value(f[j], y[j], j);
+    }
     return sum;
   }
 }
@@ -30,9 +40,9 @@ template <class L>
 void row_gradient(const L& loss, const double* f, const double* y, Index p, double* out) {
   if constexpr (RadialLoss<L>) {
     const double n = row_distance(f, y, p), factor = n > 0 ? loss.slope(n) / n : 0;
-    for (Index j = 0; j < p; ++j) out[j] = factor * (f[j] - y[j]);
+    for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? factor * (f[j] - y[j]) : 0.0;
   } else {
-    for (Index j = 0; j < p; ++j) out[j] = loss.slope(f[j], y[j], j);
+    for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? loss.slope(f[j], y[j], j) : 0.0;
   }
 }
 
@@ -44,10 +54,10 @@ void row_prox(const L& loss, const double* z, const double* y, double rho, Index
     if (v == n) {
       std::copy_n(z, p, out);  // and not y + (z - y), which rounds
     } else {
-      for (Index j = 0; j < p; ++j) out[j] = y[j] + v / n * (z[j] - y[j]);
+      for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? y[j] + v / n * (z[j] - y[j]) : z[j];
     }
   } else {
-    for (Index j = 0; j < p; ++j) out[j] = loss.prox(z[j], y[j], rho, j);
+    for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? loss.prox(z[j], y[j], rho, j) : z[j];
   }
 }
 
@@ -58,12 +68,15 @@ double row_conjugate(const L& loss, const double* u, const double* y, Index p) {
   if constexpr (RadialLoss<L>) {
     double square = 0;
     for (Index j = 0; j < p; ++j) {
+      if (!has_target(y[j])) continue;
       square += u[j] * u[j];
       sum += u[j] * y[j];
     }
     return loss.conjugate(std::sqrt(square)) + sum;
   } else {
-    for (Index j = 0; j < p; ++j) sum += loss.conjugate(u[j], y[j], j);
+    for (Index j = 0; j < p; ++j) {
+      if (has_target(y[j])) sum += loss.conjugate(u[j], y[j], j);
+    }
     return sum;
   }
 }
@@ -71,6 +84,9 @@ double row_conjugate(const L& loss, const double* u, const double* y, Index p) {
 // u <- the point nearest to it in the domain of l*: a ball, or an interval for each output
 template <class L>
 void row_into_domain(const L& loss, double* u, const double* y, Index p) {
+  for (Index j = 0; j < p; ++j) {
+    if (!has_target(y[j])) u[j] = 0;
+  }
   if constexpr (RadialLoss<L>) {
     double square = 0;
     for (Index j = 0; j < p; ++j) square += u[j] * u[j];
@@ -79,7 +95,9 @@ void row_into_domain(const L& loss, double* u, const double* y, Index p) {
       for (Index j = 0; j < p; ++j) u[j] *= loss.radius() / n;
     }
   } else {
-    for (Index j = 0; j < p; ++j) u[j] = std::clamp(u[j], loss.low(y[j], j), loss.high(y[j], j));
+    for (Index j = 0; j < p; ++j) {
+      if (has_target(y[j])) u[j] = std::clamp(u[j], loss.low(y[j], j), loss.high(y[j], j));
+    }
   }
 }
 
@@ -98,13 +116,13 @@ void row_curvature(const L& loss, const double* v, const double* y, double rho, 
     if (n > 0) across = rho > 0 ? (n - loss.shrink(n, rho)) / (rho * n) : loss.slope(n) / n;
     along = radially - across;
     for (Index j = 0; j < p; ++j) {
-      diagonal[j] = across;
-      direction[j] = n > 0 ? (v[j] - y[j]) / n : 0;
+      diagonal[j] = has_target(y[j]) ? across : 0;
+      direction[j] = n > 0 && has_target(y[j]) ? (v[j] - y[j]) / n : 0;
     }
   } else {
     along = 0;
     for (Index j = 0; j < p; ++j) {
-      diagonal[j] = rho > 0 ? (1 - loss.prox_slope(v[j], y[j], rho, j)) / rho : 0;
+      diagonal[j] = rho > 0 && has_target(y[j]) ? (1 - loss.prox_slope(v[j], y[j], rho, j)) / rho : 0;
       direction[j] = 0;
     }
   }

@@ -81,8 +81,9 @@ TEST_F(BadInput, TablesAreRefusedWithFileLineAndColumn) {
   expect_data("bad.libsvm", "1 1:2\n1 2:3 2:4\n", "bad.libsvm:2");
   expect({"fit", at("absent.csv"), "--targets", "1", "--model", at("new")}, "absent.csv");
   expect({"fit", at(""), "--targets", "1", "--model", at("new")}, "cannot read");
-  const auto target = folder_.file("gap.csv", "a,y\n1,2\n2,\n");
-  expect({"fit", target, "--targets", "y", "--model", at("new"), "--fill-missing"}, "gap.csv:3: column 'y'");
+  const auto target = folder_.file("gap.csv", "a,b,y\n1,3,\n2,4,\n");
+  expect({"fit", target, "--targets", "y", "--model", at("new")}, "no row has a target: all 2 rows");
+  expect({"fit", target, "--targets", "b,y", "--model", at("new")}, "target column 2 ('y') has no values");
   const auto latin = folder_.file("latin.csv",
                                   "gr\xf6\xdf"
                                   "e,y\n1,2\n2,3\n");

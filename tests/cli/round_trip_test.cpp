@@ -3,6 +3,7 @@
 #include <carmina/models/kernel_machine.hpp>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
@@ -232,6 +233,36 @@ TEST_F(Program, FillsMissingInputsWhenAsked) {
   EXPECT_THAT(run_badly({"predict", folder_.path("strict"), with_gap, "--out", folder_.path("q.csv")}),
               HasSubstr("gap.csv:2: column 'x1'"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("q.csv")));
+}
+
+// An empty cell, the word and a NaN of a binary table are the same missing target, and the model that of the library.
+TEST_F(Program, TakesMissingTargets) {
+  Matrix<double> all = train();
+  const Index n = all.rows();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (Index i = 0; i < n; i += 3) all(i, 5 + i % 2) = nan;
+  all(1, 5) = all(1, 6) = nan;
+  std::string text = "x1,x2,x3,x4,x5,y1,y2\n";
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < 7; ++j) {
+      const std::string cell = std::isnan(all(i, j)) ? (i % 2 ? "" : "NaN") : format_text("{:.17g}", all(i, j));
+      text += cell + (j == 6 ? "\n" : ",");
+    }
+  }
+  const auto csv = folder_.file("gaps.csv", text);
+  write_table(folder_.path("gaps.npy"), {}, all);
+  const FitOptions options = small_fit();
+  const auto expected = KernelMachine<double>::fit(all.leftCols(5), all.rightCols(2), options);
+  for (const std::string& data : {csv, folder_.path("gaps.npy")}) {
+    const std::string said =
+        run_well(joined({"fit", data, "--targets", "2", "--model", folder_.path("gaps")}, small_fit_words));
+    EXPECT_THAT(said, HasSubstr("1 row has no target and was ignored"));
+    const auto machine = std::get<KernelMachine<double>>(load_kernel_machine(folder_.path("gaps")));
+    EXPECT_LT((machine.predict(all.leftCols(5)) - expected.predict(all.leftCols(5))).cwiseAbs().maxCoeff(), 1e-12);
+    EXPECT_TRUE(machine.record().missing_targets);
+    const Json scores = Json::parse(run_well({"evaluate", folder_.path("gaps"), data, "--targets", "2", "--json"}));
+    EXPECT_EQ(scores["rows"], n - 1);
+  }
 }
 
 TEST_F(Program, FindsColumnsByNameElseByPosition) {

@@ -4,6 +4,7 @@
 #include "losses/row_functions.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "support/alternatives.hpp"
 #include "support/random_matrix.hpp"
@@ -251,6 +252,40 @@ TYPED_TEST(LossLaws, CurvatureIsSoundAtTheTarget) {
     }
     EXPECT_TRUE(on.gradient(y, y).allFinite());
     EXPECT_EQ(on.prox(y, y, 0.5), y);
+  });
+}
+
+// The loss of a row that lacks its second target is the loss of the two others; what it lacks has no slope, no
+// curvature and no dual variable, and a prox leaves it where it is.
+TYPED_TEST(LossLaws, OfMissingTargetsIsThatOfTheOthers) {
+  this->for_all([](const auto& on, Draws& draws) {
+    if (on.p != 3) return;
+    auto fewer = on;
+    fewer.p = 2;
+    if constexpr (std::same_as<TypeParam, Pinball>) {
+      if (on.loss.levels.size() == 3) fewer.loss = Pinball({on.loss.levels[0], on.loss.levels[2]});
+    }
+    const std::vector<Index> there = {0, 2};
+    for (int k = 0; k < points; ++k) {
+      Row y = draws.targets(on.loss, 3);
+      const Row f = draws.row(3, 2), u = draws.row(3, 1), y2 = y(there), f2 = f(there), u2 = u(there);
+      y[1] = std::numeric_limits<double>::quiet_NaN();
+      EXPECT_EQ(on.value(f, y), fewer.value(f2, y2));
+      EXPECT_EQ(on.gradient(f, y)(there), fewer.gradient(f2, y2));
+      EXPECT_EQ(on.gradient(f, y)[1], 0);
+      EXPECT_EQ(on.prox(f, y, 0.3)(there), fewer.prox(f2, y2, 0.3));
+      EXPECT_EQ(on.prox(f, y, 0.3)[1], f[1]);
+      const Row v = on.into_domain(u, y);
+      EXPECT_EQ(v(there), fewer.into_domain(u2, y2));
+      EXPECT_EQ(v[1], 0);
+      EXPECT_EQ(on.conjugate(v, y), fewer.conjugate(v(there), y2));
+      for (const double rho : {0.0, 0.5}) {
+        if (rho == 0 && !TypeParam::smooth) continue;
+        const Matrix<double> D = on.curvature(f, y, rho), expected = fewer.curvature(f2, y2, rho);
+        EXPECT_EQ(D(there, there), expected);
+        EXPECT_EQ(D.row(1).norm(), 0);
+      }
+    }
   });
 }
 

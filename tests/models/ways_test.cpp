@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "support/random_matrix.hpp"
@@ -23,7 +24,57 @@ constexpr Index n = 900, d = 3, p = 3;
 struct Setting {
   std::string name;
   FitOptions options;
+  bool missing = false, apart = true;  // targets, in patterns of independent outputs or of coupled ones
+
+  // With the sizes of the data below.
+  FitTask task() const {
+    FitTask task(options, d, p, n, sizeof(double));
+    task.missing = missing;
+    if (missing) task.seen_share = 0.7, task.patterns = task.rank = p, task.patterns_apart = apart;
+    return task;
+  }
 };
+
+// Targets that are missing, with kernels of independent outputs, of an output matrix, and that are not separable.
+void add_missing(std::vector<Setting>& all) {
+  Matrix<double> A(p, p);
+  A << 2, 1, 0, 1, 2, 1, 0, 1, 2;
+  const std::vector<Kernel> kernels = {Kernel(own_term(Gaussian(1.5), Independent{})), Decomposable(Gaussian(1.5), A),
+                                       CurlFree(Gaussian(1.5))};
+  for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      for (const Loss& loss : {Loss(Squared{}), Loss(Huber(0.5)), Loss(Pinball({0.2, 0.5, 0.8}))}) {
+        for (const std::string& solver : solver_names()) {
+          FitOptions options;
+          options.approximation = approximation;
+          options.kernel = kernels[k];
+          options.loss = loss;
+          options.solver = solver;
+          options.n_components = 20;
+          options.alpha = 0.5;
+          options.max_iter = 4;
+          options.tol = 1e-3;
+          const Setting setting{
+              "missing " + approximation + " " + std::to_string(k) + " " + loss_name(loss) + " " + solver, options,
+              true, k == 0};
+          const auto known = solvers_for(FitTask(options, d, p, n, sizeof(double)));
+          if (std::find(known.begin(), known.end(), setting.task().solver) == known.end()) continue;
+          const bool squared = std::holds_alternative<Squared>(loss);
+          if (approximation == "exact" && !squared && (k == 2 || solver != "newton")) continue;  // slow, as above
+          all.push_back(setting);
+        }
+      }
+    }
+  }
+  FitOptions wide;  // fewer targets than coefficients
+  wide.n_components = 1000;
+  wide.length_scale = 1.5;
+  wide.alpha = 0.5;
+  wide.solver = "direct";
+  all.push_back({"missing, fourier dual", wide, true, true});
+  wide.coupling = OutputMatrix(A);
+  all.push_back({"missing, fourier dual, coupled", wide, true, false});
+}
 
 // One fit for each approximation, solver, loss and kind of kernel that some way takes.
 std::vector<Setting> settings() {
@@ -69,6 +120,7 @@ std::vector<Setting> settings() {
   sparse.n_components = 15;
   sparse.length_scale = 1.5;
   all.push_back({"sparse sketch", sparse});
+  add_missing(all);
   return all;
 }
 
@@ -76,10 +128,16 @@ template <Real T>
 struct Data {
   Matrix<T> X = random_matrix<T>(n, d, 1), Y;
   Vector<T> w = random_matrix<T>(n, 1, 2).cwiseAbs();
-  explicit Data(const Loss& loss) {
+  explicit Data(const Loss& loss, bool missing = false) {
     Y = X.array().sin() + T(0.3) * random_matrix<T>(n, p, 3).array();
     if (std::holds_alternative<Hinge>(loss)) Y = (Y.array() > 0).select(Matrix<T>::Ones(n, p), T(-1));
     for (Index i = 0; i < n; i += 97) w[i] = 0;
+    const Matrix<double> u = random_matrix(n, p, 4);
+    for (Index i = 0; missing && i < n; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        if (u(i, j) > 0.5 || i % 50 == 7) Y(i, j) = std::numeric_limits<T>::quiet_NaN();
+      }
+    }
   }
 };
 
@@ -100,7 +158,7 @@ TYPED_TEST(WaysOf, PartsAndThreadsChangeNoBit) {
   using T = TypeParam;
   for (const Setting& setting : settings()) {
     SCOPED_TRACE(setting.name);
-    const Data<T> data(setting.options.loss);
+    const Data<T> data(setting.options.loss, setting.missing);
     const auto whole = KernelMachine<T>::fit(data.X, data.Y, setting.options, data.w.data());
     for (const Index k : {1, 2, 3, 7}) {
       const Parts<T> parts(data.X, data.Y, data.w.data(), k);
@@ -119,7 +177,7 @@ TYPED_TEST(WaysOf, PartsAndThreadsChangeNoBit) {
 TEST(Ways, AreAllTested) {
   std::set<std::string> met, all;
   for (const Setting& setting : settings()) {
-    FitTask task(setting.options, d, p, n, sizeof(double));
+    const FitTask task = setting.task();
     for (const auto& way : ways<double>()) {
       if (way.applies(task) && way.asked_for(task)) met.insert(std::string(way.name) + " " + solver_name(way.solver));
     }
@@ -133,7 +191,7 @@ TEST(Ways, AnErrorInAnyBlockEndsTheFit) {
   for (const Setting& setting : settings()) {
     if (setting.options.loss.index() > 1) continue;  // losses share their ways
     SCOPED_TRACE(setting.name);
-    const Data<double> data(setting.options.loss);
+    const Data<double> data(setting.options.loss, setting.missing);
     FitOptions options = setting.options;
     Index fails_at = 1, faults = 0;
     for (bool done = false; !done && fails_at < 400; fails_at += fails_at < 30 ? 1 : 17) {
@@ -153,13 +211,18 @@ TEST(Ways, AnErrorInAnyBlockEndsTheFit) {
 
 // A path of alphas and a choice among them, too.
 TEST(Ways, PathsOfPartsChangeNoBit) {
-  for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
+  for (const auto& [approximation, missing] : {std::pair<std::string, bool>("fourier", false),
+                                               {"exact", false},
+                                               {"sub_sample", false},
+                                               {"fourier", true},
+                                               {"exact", true},
+                                               {"sub_sample", true}}) {
     FitOptions options;
     options.approximation = approximation;
     options.n_components = 20;
     options.length_scale = 1.5;
     options.alpha_by = AlphaScore::leave_one_out;
-    const Data<double> data(options.loss);
+    const Data<double> data(options.loss, missing);
     const auto whole = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
     for (const Index k : {2, 7}) {
       const Parts<double> parts(data.X, data.Y, data.w.data(), k);

@@ -59,7 +59,7 @@ def test_wrong_parameters(parameters, words):
     [
         (with_value(X, np.nan), Y, None, "NaN"),
         (with_value(X, np.inf), Y, None, "infinity"),
-        (X, with_value(Y, np.nan), None, "NaN"),
+        (X, np.full_like(Y, np.nan), None, "no row has a target"),
         (X, with_value(Y, np.inf), None, "infinity"),
         (X, Y[:40], None, "inconsistent numbers of samples"),
         (X[:, 0], Y, None, "Expected 2D array"),
@@ -84,8 +84,8 @@ def test_filling_is_for_missing_inputs_alone():
     model = KernelRegressor(n_components=10, fill_missing=True)
     with pytest.raises(ValueError, match="infinity"):
         model.fit(with_value(X, np.inf), Y)
-    with pytest.raises(ValueError, match="NaN"):
-        model.fit(X, with_value(Y, np.nan))
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(X, with_value(Y, np.inf))
 
 
 def test_wrong_data_for_predictions():

@@ -106,8 +106,8 @@ struct ColumnRoles {
 // inputs. At least one column stays an input.
 ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string& targets, const std::string& file);
 
-// Rows of a file. Cells must be finite; a missing input passes (NaN) only when `allow_missing` is set, a
-// missing target never does. Messages give file, line and column name.
+// Rows of a file. Cells must be finite; a missing target passes as NaN, a missing input only when `allow_missing` is
+// set. Messages give file, line and column name.
 template <Real T>
 class TableRows final : public RowSource<T> {
  public:

@@ -16,10 +16,10 @@ struct Score {
 };
 
 struct Evaluation {
-  Index rows = 0;     // with a positive weight
+  Index rows = 0;     // with a positive weight and a target
   double weight = 0;  // their sum; the number of rows when there are no weights
   std::vector<Score> targets;
-  Score average;  // means over targets; the loss is that of whole rows, as in the fit's objective
+  Score average;  // means over targets; the loss is that of rows, as in the fit's objective
 };
 
 // Names of what a machine predicts: its targets', y1, y2, ... where it has none; of joint quantiles target@level.
@@ -31,8 +31,8 @@ using BlockPredictions = std::function<Matrix<double>(ConstView<T>)>;
 
 // How well these predictions are, of a model with this record. Rows have the model's targets; those of joint quantiles
 // may have the one target that all levels are of. A target that is NaN is missing: its row does not count for that
-// target, nor in the loss of whole rows. Scores are weighted means: a row of weight 2 counts as two rows, one of weight
-// 0 not at all.
+// target, and the loss of the row is that of its other targets. Scores are weighted means: a row of weight 2 counts as
+// two rows, one of weight 0 not at all; means over targets leave out those that no row has.
 template <Real T>
 Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
                                 RowSource<T>& rows, const Execution& execution = {});

@@ -42,8 +42,9 @@ struct FitRecord {
   std::shared_ptr<const std::vector<PathPoint>> path;  // what alpha was chosen from; not in the file
   std::optional<double> evidence;  // log density of the targets, where kernel and alpha were learnt by it
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;
+  bool missing_targets = false;  // some rows had targets for some of the outputs alone
   std::uint64_t seed = 0;
-  Index rows = 0;
+  Index rows = 0;  // of positive weight, with a target
   Vector<double> target_mean;  // (p), of the training rows: the yardstick of RRMSE
   std::vector<std::string> input_names, target_names;
   SolveReport report;

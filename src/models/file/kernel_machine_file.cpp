@@ -92,6 +92,7 @@ Json record_to_json(const FitRecord& record) {
           {"fit_intercept", record.fit_intercept},
           {"scale_inputs", record.scale_inputs},
           {"fill_missing", record.fill_missing},
+          {"missing_targets", record.missing_targets},
           {"seed", record.seed},
           {"rows", record.rows},
           {"input_names", record.input_names},
@@ -127,6 +128,7 @@ FitRecord record_from_json(const Json& json) {
   json.at("fit_intercept").get_to(record.fit_intercept);
   json.at("scale_inputs").get_to(record.scale_inputs);
   json.at("fill_missing").get_to(record.fill_missing);
+  record.missing_targets = json.value("missing_targets", false);
   json.at("seed").get_to(record.seed);
   json.at("rows").get_to(record.rows);
   json.at("input_names").get_to(record.input_names);

@@ -1,5 +1,6 @@
 // models/fit/fit_alphas.cpp -- a fit for many alphas at once: one posed problem, one decomposition, all solutions.
 #include "models/fit/fit_pipeline.hpp"
+#include "models/fit/pattern_problems.hpp"
 #include "models/fit/ways.hpp"
 
 #include <carmina/core/error.hpp>
@@ -35,7 +36,14 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
   report.reason = reason;
   const AlphaPathProblem ridge{outputs, alphas, options.fit_intercept, leave_one_out};
   std::vector<AlphaPathSolution> found;
-  if (posed.primal()) {
+  if (task.missing) {
+    found = solve_patterns(*this, posed, [&](PatternProblem& part) {
+      PhaseTimer timer(report, "solve");
+      const AlphaPathProblem own{part.outputs, alphas, options.fit_intercept, leave_one_out};
+      return part.sums ? primal_path(*part.features, *part.sums, nullptr, own, execution)
+                       : dual_path(std::move(part.K), part.dual, own, execution);
+    });
+  } else if (posed.primal()) {
     const auto features = posed.features(rows);
     const Moments sums = sum(*features);
     PhaseTimer timer(report, "solve");
@@ -58,7 +66,8 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
   }
   std::vector<PathPoint> points;
   std::vector<LinearSolution> solutions;
-  const double weight = summary.weight, targets = weight * static_cast<double>(rows.dim_out());
+  const double weight = summary.weight;
+  const double targets = task.missing ? summary.target_weight.sum() : weight * static_cast<double>(rows.dim_out());
   for (AlphaPathSolution& one : found) {
     PathPoint point{one.alpha, one.squares / (2 * weight), one.degrees_of_freedom,
                     std::numeric_limits<double>::infinity(), std::nullopt};

@@ -31,17 +31,55 @@ void FitPipeline<T>::prepare() {
   {
     PhaseTimer timer(report, "summary");
     summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
-                        !options.kernel && !options.length_scale, task.squared ? nullptr : &options.loss);
+                        !options.kernel && !options.length_scale, task.squared ? nullptr : &options.loss,
+                        options.target_names);
     transform = input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);
     summary.sample.resize(0, 0);
   }
   task.n = static_cast<double>(summary.rows);
-  plan(summary.rows);
   const Index p = rows.dim_out();
   kernel->check_dimensions(rows.dim_in(), p);
   origin = options.fit_intercept ? summary.target_mean : Vector<double>(Vector<double>::Zero(p));
   if (const Term* term = kernel->separable()) outputs = output_factor(*term, p);
+  if (summary.has_missing_targets()) see_missing_targets();
+  plan(summary.rows);
+}
+
+// Outputs of different patterns are apart where A joins none of them.
+template <Real T>
+void FitPipeline<T>::see_missing_targets() {
+  double seen = 0;
+  for (const TargetPattern& pattern : summary.patterns) {
+    seen += static_cast<double>(pattern.rows) * static_cast<double>(pattern.columns.size());
+  }
+  task.missing = true;
+  task.rank = static_cast<double>(outputs.rank(rows.dim_out()));
+  task.seen_share = seen / (task.n * task.p);
+  task.patterns = static_cast<double>(summary.patterns.size());
+  task.patterns_apart = kernel->separable() != nullptr;
+  if (task.patterns_apart && !outputs.identity()) {
+    Matrix<double> joining = outputs.root() * outputs.root().transpose();
+    const double largest = joining.cwiseAbs().maxCoeff();
+    for (const TargetPattern& pattern : summary.patterns) {
+      auto own = joining(pattern.columns, pattern.columns);
+      if (own.cwiseAbs().maxCoeff() <= 1e-14 * largest) task.patterns_apart = false;  // no function: left to the others
+      own.setZero();
+    }
+    task.patterns_apart = task.patterns_apart && joining.cwiseAbs().maxCoeff() <= 1e-14 * largest;
+  }
+  require(
+      task.apart() || !task.path,
+      "path: targets are missing in {} patterns, and the kernel couples outputs of different ones; a path of alphas "
+      "is for independent outputs here, cross-validation by folds for any",
+      summary.patterns.size());
+}
+
+template <Real T>
+OutputFactor FitPipeline<T>::outputs_of(const TargetPattern& pattern) const {
+  if (outputs.identity()) return {};
+  const Matrix<double> A = outputs.root() * outputs.root().transpose();
+  return factor_output_matrix(A(pattern.columns, pattern.columns));
 }
 
 template <Real T>
@@ -111,7 +149,7 @@ std::optional<PosedProblem<T>> FitPipeline<T>::pose_folds(Index folds) {
   prepare();
   for (const PlannedWay& planned : plan_.ways) {
     const auto& way = static_cast<const Way<T>&>(*planned.way);
-    if (!way.pose || (way.solver == Solver::direct && !task.separable && task.exact())) continue;
+    if (!way.pose || task.missing || (way.solver == Solver::direct && !task.separable && task.exact())) continue;
     adopt(planned);
     return way.pose(*this);
   }
@@ -140,7 +178,7 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
   features.moments(sums);
-  if (options.keep_moments && task.fourier()) moments = std::make_shared<const Moments>(sums);
+  if (options.keep_moments && task.fourier() && !task.missing) moments = std::make_shared<const Moments>(sums);
   return sums;
 }
 
@@ -157,12 +195,19 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   record.fit_intercept = options.fit_intercept;
   record.scale_inputs = options.scale_inputs;
   record.fill_missing = options.fill_missing;
+  record.missing_targets = task.missing;
   record.seed = options.seed;
   record.rows = summary.rows;
   record.target_mean = summary.target_mean;
   record.input_names = options.input_names;
   record.target_names = options.target_names;
   record.report = report;
+  if (summary.without_target > 0) {
+    std::string& message = record.report.message;
+    const Index count = summary.without_target;
+    message += format_text("{}{} {}", message.empty() ? "" : "; ", count,
+                           count == 1 ? "row has no target and was ignored" : "rows have no target and were ignored");
+  }
   record.moments = moments;
   record.weights = weights;
   Matrix<T> root;

@@ -70,12 +70,16 @@ class FitPipeline {
   // Sums of features, kept with the machine where that is asked for.
   Moments sum(const FeatureRows& features);
   KernelMachine<T> finish(Map map, const LinearSolution& solution);
+  // The problem of the outputs of one pattern alone: their part of A, and of the origin.
+  OutputFactor outputs_of(const TargetPattern& pattern) const;
+  Vector<double> origin_of(const TargetPattern& pattern) const { return origin(pattern.columns); }
   // Another way in the place of one that failed.
   KernelMachine<T> turn_to(Solver solver, const std::string& reason);
   bool has_planned(Solver solver) const { return plan_.find(solver) != nullptr; }
 
  private:
-  void prepare();  // plan, summary, transform, kernel, outputs, plan again
+  void see_missing_targets();  // what `task` must know of them
+  void prepare();              // plan, summary, transform, kernel, outputs, plan again
   void plan(std::optional<Index> known_rows);
   // The way to take, and why; block sizes follow from its plan.
   const PlannedWay& choose();

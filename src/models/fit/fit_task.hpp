@@ -19,7 +19,23 @@ inline constexpr auto solver_words =
 Solver parse_solver(const std::string& name);  // Error for an unknown one
 std::string solver_name(Solver solver);
 
-struct FitTask {
+// What a task is besides options and sizes: what a plan with other sizes keeps.
+struct TaskKind {
+  // Not one fit but a path of alphas, perhaps with rows left out one by one, or the folds of a cross-validation.
+  bool path = false, leave_one_out = false;
+  double folds = 0;
+
+  // Some rows have targets for some outputs alone (models/fit/summary.hpp): so many of n p are there, in so many
+  // patterns, and no coupling joins outputs of different ones, which are then problems of their own.
+  bool missing = false;
+  double seen_share = 1, patterns = 1, rank = 1;  // the last of A, where the kernel is separable
+  bool patterns_apart = true;
+
+  // Systems that are solved one after the other; or targets of one output depend on those of others.
+  bool apart() const { return !missing || patterns_apart; }
+};
+
+struct FitTask : TaskKind {
   const FitOptions& options;
   Approximation approximation;
   std::optional<sketches::Distribution> sketch;
@@ -34,10 +50,6 @@ struct FitTask {
   bool by_eigen = false;    // systems of so many different kinds that they share an eigendecomposition
   double scalar_bytes = 8;  // of the data
 
-  // Not one fit but a path of alphas, perhaps with rows left out one by one, or the folds of a cross-validation.
-  bool path = false, leave_one_out = false;
-  double folds = 0;
-
   // What is asked for, without sizes.
   explicit FitTask(const FitOptions& options);
   FitTask(const FitOptions& options, Index dim_in, Index dim_out, double rows, std::size_t bytes);
@@ -47,6 +59,7 @@ struct FitTask {
   bool sketched() const { return approximation == Approximation::sketch; }
   bool fewer_rows() const { return separable && n < m; }  // than features
   double kernel_order() const { return separable ? n : n * p; }
+  double seen() const { return n * p * seen_share; }  // targets that are there
   RowGrid grid() const;
 };
 

@@ -16,6 +16,9 @@ LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, Solve
   const Index d = rows.dim_in(), p = rows.dim_out();
   rows.read_at_once(block_rows(d + p, options.execution));
   const DataSummary summary = summarize(rows, options.fill_missing, options.needs_covariance(), options.execution);
+  require(!summary.has_missing_targets(),
+          "evidence: a row must have targets for all outputs or for none, found rows that lack a part of them; take "
+          "another choice of alpha, or outputs one by one");
   const InputTransform transform = input_transform(summary, options, options.differential());
   const Kernel kernel = resolve_kernel(summary, transform, options);
   kernel.check_dimensions(d, p);

@@ -1,5 +1,6 @@
 // models/fit/summary.cpp -- sums of the first pass, in double and in the order of the rows.
 #include "models/fit/summary.hpp"
+#include "models/fit/missing_targets.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/plan/memory_plan.hpp"
 
@@ -114,50 +115,82 @@ template void check_row(const DataRows<double>&, const RowBlock<double>&, Index,
 
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
-                      bool want_sample, const Loss* loss) {
+                      bool want_sample, const Loss* loss, const std::vector<std::string>& names) {
   const Index d = rows.dim_in(), p = rows.dim_out();
   require(d > 0, "fit: X has no columns");
+  rows.ignore_rows_without_target(false);
   DataSummary summary;
   RowSample sample;
   ColumnSums inputs, targets;
+  MissingTargets missing(p);
+  bool some_missing = false;
   Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
+  PairSums pairs(want_covariance ? p : 0);
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     const auto X = block.inputs();
     const auto Y = block.targets();
     for (Index i = 0; i < block.rows; ++i) {
-      check_row(rows, block, i, {.inputs = fill_missing});
-      for (Index j = 0; loss && j < p; ++j) {
-        check_target(*loss, static_cast<double>(Y(i, j)), [&] { return "fit: " + rows.place(i); });
+      check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
+      Index lacking = 0;
+      for (Index j = 0; j < p; ++j) {
+        if (std::isnan(Y(i, j))) {
+          ++lacking;
+        } else if (loss) {
+          check_target(*loss, static_cast<double>(Y(i, j)), [&] { return "fit: " + rows.place(i); });
+        }
       }
       const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (w == 0) continue;
+      if (lacking == p && p > 0) {
+        ++summary.without_target;
+        continue;
+      }
       ++summary.rows;
       summary.copies += weight_copies(w);
       summary.weight += w;
       inputs.add(X.row(i), w);
       targets.add(Y.row(i), w);
+      if (lacking > 0) missing.add(Y.row(i), block.first_row + i);
+      some_missing = some_missing || lacking > 0;
       if (want_sample) sample.offer(X.row(i), block.first_row + i, w);
       if (want_covariance) {
         const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
-        products.noalias() += w * offset * offset.transpose();
+        if (!some_missing) products.noalias() += w * offset * offset.transpose();
+        pairs.add(offset, w);
       }
     }
   });
+  require(summary.rows > 0 || summary.without_target == 0,
+          "fit: no row has a target: all {} rows with a positive weight have NaN for every output",
+          summary.without_target);
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
+  summary.patterns = missing.patterns(summary.rows);
+  for (const TargetPattern& pattern : summary.patterns) {
+    const auto column = static_cast<std::size_t>(pattern.columns[0]);
+    require(pattern.rows > 0, "fit: target column {}{} has no values: every row has NaN there; leave the column out",
+            column + 1, column < names.size() ? format_text(" ('{}')", names[column]) : "");
+  }
+  rows.ignore_rows_without_target(summary.without_target > 0);
+  rows.take_missing_targets(summary.has_missing_targets());
   summary.input_mean = Vector<double>::NullaryExpr(d, [&](Index j) { return inputs.mean(j); });
   summary.input_deviation =
       Vector<double>::NullaryExpr(d, [&](Index j) { return std::sqrt(inputs.scatter(j) / summary.weight); });
   summary.target_mean = Vector<double>::NullaryExpr(p, [&](Index j) { return targets.mean(j); });
+  summary.target_weight = targets.weight;
   if (want_covariance) {
     require(summary.weight > 1, "fit: the covariance of the targets needs at least 2 rows");
     products -= targets.sum * targets.sum.transpose() / summary.weight;
-    summary.target_covariance = products / (summary.weight - 1);
+    summary.target_covariance = some_missing ? pairs.covariance() : Matrix<double>(products / (summary.weight - 1));
   }
   sample.move_to(summary, d);
   return summary;
 }
-template DataSummary summarize(const DataRows<float>&, bool, bool, const Execution&, bool, const Loss*);
-template DataSummary summarize(const DataRows<double>&, bool, bool, const Execution&, bool, const Loss*);
+#define CARMINA_INSTANTIATE(T)                                                                        \
+  template DataSummary summarize(const DataRows<T>&, bool, bool, const Execution&, bool, const Loss*, \
+                                 const std::vector<std::string>&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
 
 namespace {
 

@@ -11,22 +11,34 @@ namespace carmina {
 
 constexpr Index summary_sample_rows = 2000;  // for the median: two million pairs
 
+// Outputs that are missing in the same rows.
+struct TargetPattern {
+  std::vector<Index> columns;  // ascending
+  Index rows = 0;              // of positive weight that have these targets
+};
+
 struct DataSummary {
-  Index rows = 0;    // with a positive weight
+  Index rows = 0;    // with a positive weight and a target
   Index copies = 0;  // the same, a row of integer weight w counted w times (models/fit/sampled_rows.hpp)
   double weight = 0;
   Vector<double> input_mean, input_deviation;  // (d); a missing cell counts as the mean
-  Vector<double> target_mean;                  // (p)
+  Vector<double> target_mean;                  // (p), of the targets that are there
   Matrix<double> target_covariance;            // (p, p), divided by weight - 1; only when asked for
-  Matrix<double> sample;                       // (at most summary_sample_rows, d) for the median; NaN where missing
+  Vector<double> target_weight;                // (p), of the rows that have this target
+  std::vector<TargetPattern> patterns;  // by their first columns; one where no row lacks only some of its targets
+  Index without_target = 0;             // rows with a positive weight that were ignored
+  Matrix<double> sample;                // (at most summary_sample_rows, d) for the median; NaN where missing
   std::vector<double> sample_weights;
+
+  bool has_missing_targets() const { return patterns.size() > 1; }
 };
 
-// Reads all rows once. Error for NaN (unless `fill_missing`, in inputs), infinity, a target that the loss cannot take,
-// a negative weight, no rows.
+// Reads all rows once. A target that is NaN is missing, and a row without any target is ignored: `rows` then gives it
+// no weight. Error for NaN in inputs (unless `fill_missing`), infinity, a target that the loss cannot take, a negative
+// weight, no rows, and an output without any target, which `names` may name.
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
-                      bool want_sample = true, const Loss* loss = nullptr);
+                      bool want_sample = true, const Loss* loss = nullptr, const std::vector<std::string>& names = {});
 
 // What may be NaN in a row.
 struct RowGaps {

@@ -1,6 +1,7 @@
 // models/fit/ways.cpp -- the table itself, what its ways share, and the solution of posed problems.
 #include "models/fit/ways.hpp"
 #include "features/moments_builder.hpp"
+#include "models/fit/pattern_problems.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -13,7 +14,8 @@ template <Real T>
 const std::vector<Way<T>>& ways() {
   static const std::vector<Way<T>> table = [] {
     std::vector<Way<T>> all;
-    for (const auto& part : {fourier_ways<T>(), exact_ways<T>(), sketched_ways<T>(), loss_ways<T>()}) {
+    for (const auto& part :
+         {fourier_ways<T>(), exact_ways<T>(), sketched_ways<T>(), missing_ways<T>(), loss_ways<T>()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -84,7 +86,19 @@ template <Real T>
 KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way) {
   PosedProblem<T> posed = way.pose(fit);
   LinearSolution solution;
-  if (posed.primal()) {
+  if (fit.task.missing) {
+    solution = solve_patterns(
+                   fit, posed,
+                   [&](PatternProblem& part) {
+                     PhaseTimer timer(fit.report, "solve");
+                     const SquaredLossProblem problem{part.outputs, fit.options.alpha, fit.options.fit_intercept};
+                     LinearSolution found = part.sums
+                                                ? solve_primal(*part.sums, problem, fit.execution, fit.report)
+                                                : solve_dual(part.K, part.dual, problem, fit.execution, fit.report);
+                     return std::vector<AlphaPathSolution>{{fit.options.alpha, std::move(found), 0, 0, std::nullopt}};
+                   })[0]
+                   .solution;
+  } else if (posed.primal()) {
     Moments sums = fit.sum(*posed.features(fit.rows));
     PhaseTimer timer(fit.report, "solve");
     solution = posed.expansion ? solve_expanded(sums, *posed.expansion, fit.options.alpha, fit.options.fit_intercept,

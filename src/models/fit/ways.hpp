@@ -19,13 +19,16 @@ struct Way : WayInfo {
 template <Real T>
 const std::vector<Way<T>>& ways();
 
-// The parts of the table: normal equations and iterations of Fourier features, kernel matrices, sketches, other losses.
+// The parts of the table: normal equations and iterations of Fourier features, kernel matrices, sketches, targets that
+// are missing, other losses.
 template <Real T>
 std::vector<Way<T>> fourier_ways();
 template <Real T>
 std::vector<Way<T>> exact_ways();
 template <Real T>
 std::vector<Way<T>> sketched_ways();
+template <Real T>
+std::vector<Way<T>> missing_ways();
 template <Real T>
 std::vector<Way<T>> loss_ways();
 

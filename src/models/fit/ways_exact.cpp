@@ -7,8 +7,8 @@
 namespace carmina {
 namespace {
 
-bool exact(const FitTask& t) { return t.exact() && t.squared; }
-bool iterated(const FitTask& t) { return exact(t) && !t.path && t.folds == 0; }
+bool exact(const FitTask& t) { return t.exact() && t.squared && t.apart(); }
+bool iterated(const FitTask& t) { return t.exact() && t.squared && !t.missing && !t.path && t.folds == 0; }
 double order(const FitTask& t) { return t.kernel_order(); }
 
 MemoryUse direct_memory(const FitTask& t) {
@@ -19,6 +19,7 @@ MemoryUse direct_memory(const FitTask& t) {
   if (t.scalar_bytes < number_bytes) {
     use.add("blocks of it", std::min<double>(kernel_rows_together, t.n) * size * t.scalar_bytes);
   }
+  if (t.missing) use.add("the matrix of a pattern", number_bytes * square(size));
   add_many_alphas(use, t, size);
   add_vectors(use, size, t.separable ? 6 * t.p : 3 * (t.p + 1));
   return use;

@@ -14,10 +14,11 @@
 namespace carmina {
 namespace {
 
-bool primal(const FitTask& t) { return t.fourier() && t.squared && t.separable && !t.fewer_rows(); }
-bool dual(const FitTask& t) { return t.fourier() && t.squared && t.fewer_rows(); }
-bool expanded(const FitTask& t) { return t.fourier() && t.squared && !t.separable; }
+bool primal(const FitTask& t) { return t.fourier() && t.squared && t.separable && !t.fewer_rows() && t.apart(); }
+bool dual(const FitTask& t) { return t.fourier() && t.squared && t.fewer_rows() && t.apart(); }
+bool expanded(const FitTask& t) { return t.fourier() && t.squared && !t.separable && !t.missing; }
 bool iterated(const FitTask& t) { return t.fourier() && t.squared && !t.path && t.folds == 0; }
+bool plain(const FitTask& t) { return iterated(t) && !t.missing; }
 
 // When `auto` takes cg where direct would do, the result is as good as direct's: to the precision of the products.
 double auto_tolerance(const FitTask& t) { return t.scalar_bytes < 8 ? 1e-6 : 1e-11; }
@@ -56,9 +57,11 @@ PosedProblem<T> pose_primal(FitPipeline<T>& fit) {
   return posed;
 }
 
+// The rows of every pattern once more, and a system for each.
 double direct_cost(const FitTask& t) {
   const Rates rates = Rates::of(t.scalar_bytes < 8);
-  return t.n * t.m * t.m * rates.gram + std::pow(t.order, 3) / 3 * rates.factor;
+  return t.patterns *
+         (t.n * (t.missing ? t.seen_share : 1) * t.m * t.m * rates.gram + std::pow(t.order, 3) / 3 * rates.factor);
 }
 
 // ---- fewer rows than features: the dual with K = phi phiᵀ, then Theta = phiᵀ C (mathematics.md 1d)
@@ -69,6 +72,7 @@ MemoryUse dual_memory(const FitTask& t) {
   add_rows(use, t, 1);
   use.add("features", t.n * t.m * t.scalar_bytes);
   add_system(use, "a matrix", t.n, t.by_eigen);
+  if (t.missing) use.add("the matrix of a pattern", number_bytes * square(t.n));
   use.add("blocks of it", std::min<double>(kernel_rows_together, t.n) * (t.n * t.scalar_bytes + t.m * number_bytes));
   add_many_alphas(use, t, t.n);
   add_vectors(use, t.n + t.m, 6 * t.p);
@@ -87,7 +91,8 @@ PosedProblem<T> pose_dual(FitPipeline<T>& fit) {
     evaluate(map, held.X, View<T>(*phi), fit.execution);
     posed.K = dual_gram(*phi, fit.execution);
   }
-  if (fit.options.keep_moments) fit.sum(*rows_of(map, fit.rows, FeatureStorage::none, fit.execution));
+  if (fit.options.keep_moments && !fit.task.missing)
+    fit.sum(*rows_of(map, fit.rows, FeatureStorage::none, fit.execution));
   posed.dual = fit.dual_rows(held);
   posed.to_map = [phi, execution = fit.execution](const Matrix<double>& C) {
     return transposed_product(*phi, C, execution);
@@ -129,7 +134,7 @@ SubsetChoice choose_subset(const FitTask& t) {
 }
 
 bool subset_applies(const FitTask& t) {
-  return iterated(t) && t.separable &&
+  return iterated(t) && !t.missing && t.separable &&
          SubsetPreconditioner::sample_rows(static_cast<Index>(t.n), static_cast<Index>(t.m)) > 0;
 }
 
@@ -211,7 +216,7 @@ double plain_cost(const FitTask& t) {
 
 MemoryUse lsmr_memory(const FitTask& t) {
   MemoryUse use = cg_memory(t);
-  use.add("vectors over the rows", 6 * number_bytes * t.n * t.p);
+  use.add("vectors over the rows", (t.missing ? 7 : 6) * number_bytes * t.n * t.p);
   return use;
 }
 
@@ -231,6 +236,7 @@ MemoryUse batch_memory(const FitTask& t) {
   add_vectors(use, t.order, 10 + 5 * directions);
   use.add("a window of rows", std::min(t.n * (t.d + 1), std::pow(2.0, 20)) * t.scalar_bytes);
   const auto sample = static_cast<double>(batch_sample_rows(static_cast<Index>(t.m)));
+  if (t.missing) use.add("targets", number_bytes * t.n * t.p);
   use.add("features of a batch", std::min(t.n, sample) * t.m * number_bytes);
   return use;
 }
@@ -271,7 +277,7 @@ std::vector<Way<T>> fourier_ways() {
        pose_primal<T>},
       {{"cg preconditioned by some rows", Solver::cg, subset_applies, subset_memory, system_order, subset_cost},
        run_subset_cg<T>},
-      {{"cg", Solver::cg, iterated, cg_memory, system_order, plain_cost}, run_plain_cg<T>},
+      {{"cg", Solver::cg, plain, cg_memory, system_order, plain_cost}, run_plain_cg<T>},
       {{"lsmr", Solver::lsmr, iterated, lsmr_memory, system_order, nullptr, false}, run_iterative<T>},
       {{"idr", Solver::idr, iterated, idr_memory, system_order, nullptr, false}, run_iterative<T>},
       {{"sgd", Solver::sgd, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T>},

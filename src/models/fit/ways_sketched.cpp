@@ -10,8 +10,8 @@
 namespace carmina {
 namespace {
 
-bool sketched(const FitTask& t) { return t.sketched() && t.squared && t.separable; }
-bool kept(const FitTask& t) { return sketched(t) && may_keep_products(t); }
+bool sketched(const FitTask& t) { return t.sketched() && t.squared && t.separable && t.apart(); }
+bool kept(const FitTask& t) { return sketched(t) && !t.missing && may_keep_products(t); }
 double order(const FitTask& t) { return t.m; }
 
 MemoryUse memory(const FitTask& t) {

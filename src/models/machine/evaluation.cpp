@@ -14,8 +14,9 @@ namespace carmina {
 
 namespace {
 
-// Weighted sums over the rows whose targets are there.
+// Weighted sums over the targets that are there, and over the rows that have one.
 struct ErrorSums {
+  Index rows = 0;
   Vector<double> weight, error, square, sum, loss;  // squares and sums of y about the training mean
   double whole_weight = 0, whole_loss = 0;
 
@@ -29,12 +30,10 @@ struct ErrorSums {
     for (Index i = 0; i < Y.rows(); ++i) {
       const double *f = F.row(i).data(), *y = Y.row(i).data();
       const double w = weights[i];
-      bool whole = true;
+      Index there = 0;
       for (Index j = 0; j < p; ++j) {
-        if (std::isnan(y[j])) {
-          whole = false;
-          continue;
-        }
+        if (std::isnan(y[j])) continue;
+        ++there;
         const double from_mean = y[j] - mean[j];
         weight[j] += w;
         error[j] += w * (f[j] - y[j]) * (f[j] - y[j]);
@@ -46,7 +45,8 @@ struct ErrorSums {
           loss[j] += w * own.value(f[j], y[j], j);
         }
       }
-      if (!whole) continue;
+      if (there == 0) continue;
+      ++rows;
       whole_weight += w;
       whole_loss += w * row_value(own, f, y, p);
     }
@@ -102,10 +102,10 @@ Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRec
   require(rows.dim_out() == p, "evaluate: the data has {} targets, the model {}", rows.dim_out(), p);
   ErrorSums sums(p);
   Evaluation result;
+  Index read = 0;
   const auto add = [&](const Matrix<double>& predicted, const Matrix<double>& Y, const Vector<double>& w) {
     std::visit([&](const auto& loss) { sums.add(loss, predicted, Y, w, record.target_mean); }, record.loss);
-    result.rows += Y.rows();
-    result.weight += w.sum();
+    read += Y.rows();
   };
   DataRows<T> data(rows);
   data.read_at_once(at_once);
@@ -117,10 +117,15 @@ Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRec
       add(predict(block.inputs()), block.targets().template cast<double>(), Vector<double>::Ones(block.rows));
     }
   });
-  require(result.rows > 0, "evaluate: there are no rows with a positive weight");
+  require(read > 0, "evaluate: there are no rows with a positive weight");
+  require(sums.rows > 0, "evaluate: no row has a target: all {} rows with a positive weight have NaN for every output",
+          read);
+  result.rows = sums.rows;
+  result.weight = sums.whole_weight;
+  const auto with_targets = static_cast<double>((sums.weight.array() > 0).count());
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   result.average.target = "average";
-  result.average.loss = sums.whole_weight > 0 ? sums.whole_loss / sums.whole_weight : none;
+  result.average.loss = sums.whole_loss / sums.whole_weight;
   const std::vector<std::string> names = output_names(record, p);
   for (Index j = 0; j < p; ++j) {
     Score score;
@@ -131,9 +136,11 @@ Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRec
     score.rrmse = square > 0 ? std::sqrt(sums.error[j] / square) : none;
     score.r2 = variance > 1e-14 * square ? 1 - sums.error[j] / variance : none;
     score.loss = n > 0 ? sums.loss[j] / n : none;
-    result.average.rmse += score.rmse / static_cast<double>(p);
-    result.average.rrmse += score.rrmse / static_cast<double>(p);
-    result.average.r2 += score.r2 / static_cast<double>(p);
+    if (n > 0) {
+      result.average.rmse += score.rmse / with_targets;
+      result.average.rrmse += score.rrmse / with_targets;
+      result.average.r2 += score.r2 / with_targets;
+    }
     result.targets.push_back(std::move(score));
   }
   return result;

@@ -76,7 +76,11 @@ KernelMachine<T> fit_further(const KernelMachine<T>& machine, RowSource<T>& rows
           machine.dim_in(), machine.dim_out());
   DataRows<T> data(rows);
   data.read_at_once(block_rows(rows.dim_in() + rows.dim_out(), execution));
-  const Index more = summarize(data, machine.record().fill_missing, false, execution).rows;
+  const DataSummary summary = summarize(data, machine.record().fill_missing, false, execution, false);
+  require(!summary.has_missing_targets(),
+          "partial_fit: a row must have targets for all outputs or for none, found rows that lack a part of them; take "
+          "fit");
+  const Index more = summary.rows;
   rows_of(std::get<FourierMap<T>>(machine.map()), data, FeatureStorage::none, execution)->moments(moments);
   return solved(machine, std::move(moments), machine.record().rows + more, execution);
 }

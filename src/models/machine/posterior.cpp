@@ -77,6 +77,9 @@ struct Posterior<T>::State {
       : p(machine.dim_out()), alpha(machine.record().alpha), intercept_variance(flat_variance(machine)) {
     require(alpha > 0, "variance: alpha must be positive, it is the noise's variance");
     const FitRecord& record = machine.record();
+    require(!record.missing_targets,
+            "variance: it is known for fits in which a row has targets for all outputs or for none, found some that "
+            "lack a part of them; fit outputs one by one");
     require(std::holds_alternative<Squared>(record.loss), "variance: it is known for the squared loss, found '{}'",
             loss_name(record.loss));
     require(record.approximation == "fourier" || record.approximation == "exact",

@@ -107,7 +107,7 @@ class WhatIf {
   FitTask with(const FitOptions& options, double n) const {
     FitTask other(options, static_cast<Index>(task_.d), static_cast<Index>(task_.p), n,
                   static_cast<std::size_t>(task_.scalar_bytes));
-    other.path = task_.path, other.leave_one_out = task_.leave_one_out, other.folds = task_.folds;
+    static_cast<TaskKind&>(other) = task_;
     return other;
   }
   FitOptions given_width() const {
@@ -201,7 +201,7 @@ MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& 
   MemoryPlan plan{.limit = memory_limit(task.options.execution)};
   FitTask sized(task.options, static_cast<Index>(task.d), static_cast<Index>(task.p),
                 rows ? static_cast<double>(*rows) : many_rows, static_cast<std::size_t>(task.scalar_bytes));
-  sized.path = task.path, sized.leave_one_out = task.leave_one_out, sized.folds = task.folds;
+  static_cast<TaskKind&>(sized) = task;
   const WhatIf question(table, sized, source);
   const std::vector<PlannedWay> all = question.ways();
   require(!all.empty() || task.folds > 0, "fit: there is no way for solver '{}' here", task.options.solver);

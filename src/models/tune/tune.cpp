@@ -77,7 +77,9 @@ TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const In
       all.X.row(at) = block.inputs().row(i).template cast<double>();
       all.Y.row(at) = block.targets().row(i).template cast<double>();
       for (const Loss& loss : losses) {
-        for (const double y : all.Y.row(at)) check_target(loss, y, [&] { return "tune: " + rows.place(i); });
+        for (const double y : all.Y.row(at)) {
+          if (has_target(y)) check_target(loss, y, [&] { return "tune: " + rows.place(i); });
+        }
       }
       all.weights[at++] = weight;
     }

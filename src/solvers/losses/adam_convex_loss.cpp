@@ -73,10 +73,16 @@ class AdamSolver {
     const Index p = rows_.outputs();
     at_ = {Vector<double>::Zero(model_.space().dim()), Vector<double>::Zero(p)};
     if (model_.has_intercept()) {
+      Vector<double> weight = Vector<double>::Zero(p);
       for (Index i = 0; i < rows_.rows(); ++i) {
-        if (training_[static_cast<std::size_t>(i)]) at_.b += rows_.weight(i) * rows_.targets().row(i).transpose();
+        for (Index j = 0; training_[static_cast<std::size_t>(i)] && j < p; ++j) {
+          const double y = rows_.targets()(i, j);
+          if (std::isnan(y)) continue;
+          weight[j] += rows_.weight(i);
+          at_.b[j] += rows_.weight(i) * y;
+        }
       }
-      at_.b /= training_weight_;
+      at_.b = (weight.array() > 0).select(at_.b.cwiseQuotient(weight), 0.0);
     }
     spread_ = rows_.mean_deviation(at_.b.transpose().replicate(rows_.rows(), 1));
     if (!(spread_ > 0)) spread_ = 1;

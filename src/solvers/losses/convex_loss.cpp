@@ -108,7 +108,7 @@ class ConvexLossSolver {
     }
     at_ = {Vector<double>::Zero(n * p), Vector<double>::Zero(p), Vector<double>::Zero(n * p)};
     if (static_cast<Index>(weighty.size()) <= few) {
-      if (model_.has_intercept()) at_.b = rows_.sums(rows_.targets()) / rows_.total_weight();
+      if (model_.has_intercept()) at_.b = rows_.target_means();
       return 1;
     }
     const auto count = static_cast<Index>(numbers.size());

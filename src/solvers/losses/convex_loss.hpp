@@ -42,6 +42,9 @@ class CoefficientSpace {
   // (c Eᵀ (G (x) I) E + alpha I)⁻¹ for any c, from one eigendecomposition of G (features, features), lower triangle.
   using Inverse = std::function<Vector<double>(double c, const Vector<double>& r)>;
   Inverse inverse(Matrix<double> G, double alpha, const Execution& execution) const;
+  // H (dim, dim) += Eᵀ (G (x) D) E, lower triangles, D having ones at some outputs and zeros at the others.
+  void add_gram(const Matrix<double>& G, const std::vector<Index>& outputs, Matrix<double>& H,
+                const Execution& execution) const;
   // Coefficients as a model keeps them: Theta (features, rank), or E theta (features, p).
   Matrix<double> model_coefficients(const Vector<double>& theta) const;
 

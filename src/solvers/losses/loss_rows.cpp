@@ -18,7 +18,22 @@ LossRows::LossRows(Loss loss, Matrix<double> targets, Vector<double> weights, Ex
       targets_(std::move(targets)),
       weights_(std::move(weights)),
       total_weight_(weights_.size() == 0 ? static_cast<double>(targets_.rows()) : weights_.sum()),
-      execution_(std::move(execution)) {}
+      target_weights_(Vector<double>::Constant(targets_.cols(), total_weight_)),
+      execution_(std::move(execution)) {
+  if (!targets_.hasNaN()) return;
+  target_weights_.setZero();
+  for (Index i = 0; i < rows(); ++i) {
+    for (Index j = 0; j < outputs(); ++j) target_weights_[j] += has_target(targets_(i, j)) ? weight(i) : 0.0;
+  }
+}
+
+Vector<double> LossRows::target_means() const {
+  Vector<double> total = Vector<double>::Zero(outputs());
+  for (Index i = 0; i < rows(); ++i) {
+    for (Index j = 0; j < outputs(); ++j) total[j] += has_target(targets_(i, j)) ? weight(i) * targets_(i, j) : 0.0;
+  }
+  return (target_weights_.array() > 0).select(total.cwiseQuotient(target_weights_), 0.0);
+}
 
 // body(one loss, first, last) returns the sum of its rows.
 template <class Body>
@@ -124,7 +139,7 @@ void LossRows::curvatures(const Matrix<double>& F, const Matrix<double>& lambda,
     }
     return sum;
   });
-  out.mean = trace / (total_weight_ * static_cast<double>(p));
+  out.mean = trace / target_weights_.sum();
   out.of_one_row = total_weight_ / static_cast<double>(rows()) / (rho > 0 ? rho : 1.0);
 }
 
@@ -174,8 +189,12 @@ void LossRows::apply_weights(Matrix<double>& R) const {
 
 double LossRows::mean_deviation(const Matrix<double>& F) const {
   double sum = 0;
-  for (Index i = 0; i < rows(); ++i) sum += weight(i) * (F.row(i) - targets_.row(i)).lpNorm<1>();
-  return sum / (total_weight_ * static_cast<double>(outputs()));
+  for (Index i = 0; i < rows(); ++i) {
+    for (Index j = 0; j < outputs(); ++j) {
+      if (has_target(targets_(i, j))) sum += weight(i) * std::abs(F(i, j) - targets_(i, j));
+    }
+  }
+  return sum / target_weights_.sum();
 }
 
 LossRows LossRows::some(const std::vector<Index>& numbers, double factor) const {
@@ -231,7 +250,12 @@ void LossRows::balance(Matrix<double>& G) const {
       [&]<class L>(const L& loss) {
         if constexpr (L::radial) {
           if (p > 1 || std::isinf(loss.radius())) {
-            G.rowwise() -= (sums(G) / total_weight_).transpose();
+            const Vector<double> sum = sums(G);
+            for (Index i = 0; i < n; ++i) {
+              for (Index j = 0; j < p; ++j) {
+                if (has_target(targets_(i, j))) G(i, j) -= sum[j] / target_weights_[j];
+              }
+            }
             const double largest = G.rowwise().norm().maxCoeff();
             if (largest > loss.radius()) G *= loss.radius() / largest;
             return;
@@ -248,6 +272,7 @@ void LossRows::balance(Matrix<double>& G) const {
           std::vector<Index> inside, all;
           double at_ends = 0;
           for (Index i = 0; i < n; ++i) {
+            if (!has_target(targets_(i, j))) continue;
             const auto [low, high] = interval(i);
             all.push_back(i);
             if (G(i, j) > low && G(i, j) < high && G(i, j) != 0) {

@@ -26,6 +26,10 @@ class LossRows {
   const Matrix<double>& targets() const { return targets_; }
   double weight(Index i) const { return weights_.size() == 0 ? 1.0 : weights_[i]; }
   double total_weight() const { return total_weight_; }
+  // Of the rows that have this target, NaN being a missing one.
+  const Vector<double>& target_weights() const { return target_weights_; }
+  // sum_i w_i y_i over those rows, divided by their weight; zero of an output that no row has.
+  Vector<double> target_means() const;
   bool smooth() const { return carmina::smooth(loss_); }
   // Some of the rows, their weights multiplied.
   LossRows some(const std::vector<Index>& numbers, double factor) const;
@@ -65,6 +69,7 @@ class LossRows {
   Matrix<double> targets_;
   Vector<double> weights_;
   double total_weight_;
+  Vector<double> target_weights_;  // (p)
   Execution execution_;
 };
 

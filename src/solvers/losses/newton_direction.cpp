@@ -34,9 +34,10 @@ Point NewtonModel::alpha_path_solution() const {
   Matrix<double> Y = rows().targets();
   Vector<double> b = Vector<double>::Zero(rows().outputs());
   if (has_intercept()) {
-    b = rows().sums(Y) / rows().total_weight();
+    b = rows().target_means();
     Y.rowwise() -= b.transpose();
   }
+  Y = Y.array().isNaN().select(0.0, Y);
   rows().apply_weights(Y);
   return {inverse_(1, pull_back(Y).theta), b};
 }

@@ -61,6 +61,24 @@ CoefficientSpace::Inverse CoefficientSpace::inverse(Matrix<double> G, double alp
   };
 }
 
+// Separable: the coefficients of feature k are neighbours, and a pair of features has G_kl times BᵀD B.
+void CoefficientSpace::add_gram(const Matrix<double>& G, const std::vector<Index>& outputs, Matrix<double>& H,
+                                const Execution& execution) const {
+  if (expansion_) {
+    H += expansion_->gram(G, execution.thread_count(), &outputs);
+    return;
+  }
+  Matrix<double> BDB = Matrix<double>::Zero(rank_, rank_);
+  for (const Index j : outputs) {
+    for (Index a = 0; a < rank_; ++a) {
+      for (Index c = 0; c < rank_; ++c) BDB(a, c) += root(j, a) * root(j, c);
+    }
+  }
+  parallel_for(features_, execution.thread_count(), [&](Index k, int) {
+    for (Index l = 0; l <= k; ++l) H.block(k * rank_, l * rank_, rank_, rank_) += G(k, l) * BDB;
+  });
+}
+
 bool by_rows(const CoefficientSpace& space, const Loss& loss) {
   const bool radial = std::visit([]<class L>(const L&) { return L::radial; }, loss);
   return space.separate() && space.rank() == space.dim_out() && (space.dim_out() == 1 || !radial);

@@ -15,10 +15,23 @@ class ExpandedOperator {
   }
 
   const RowSums& sums() const { return sums_; }
-  // The features' weighted mean (features); zero without an intercept.
-  Vector<double> feature_mean() const {
-    return problem_.fit_intercept ? Vector<double>(sums_.feature_sums / sums_.weight)
-                                  : Vector<double>(Vector<double>::Zero(sums_.feature_sums.size()));
+  // The features' weighted mean (features, 1), or of the rows that each output has (features, p); zero without an
+  // intercept.
+  Matrix<double> feature_means() const {
+    return problem_.fit_intercept ? sums_.feature_means() : Matrix<double>::Zero(sums_.feature_sums.size(), 1);
+  }
+  // The mean of phi C for each output: C (features, p)
+  static Eigen::RowVectorXd mean_values(const Matrix<double>& means, const Matrix<double>& C) {
+    return means.cols() == 1 ? Eigen::RowVectorXd(means.col(0).transpose() * C)
+                             : Eigen::RowVectorXd(means.cwiseProduct(C).colwise().sum());
+  }
+  // sums (features, p) of phiᵀR less those of the mean: totals (p) of R
+  static void centre(const Matrix<double>& means, const Eigen::RowVectorXd& totals, Matrix<double>& sums) {
+    if (means.cols() == 1) {
+      sums.noalias() -= means.col(0) * totals;
+    } else {
+      sums.noalias() -= means * totals.asDiagonal();
+    }
   }
   // g = P_cᵀ W y (dim_coef)
   Vector<double> right() const { return problem_.expansion.contract(sums_.cross); }
@@ -33,8 +46,8 @@ class ExpandedOperator {
   Matrix<double> targets() {
     root_weights_ = problem_.rows.weights().cwiseSqrt();
     Matrix<double> out = problem_.rows.targets();
-    const Vector<double> centre =
-        problem_.origin + (problem_.fit_intercept ? 1.0 : 0.0) * sums_.target_sums / sums_.weight;
+    const Vector<double> centre = problem_.origin + (problem_.fit_intercept ? 1.0 : 0.0) * sums_.target_means();
+    if (sums_.missing()) seen_ = out.array().isNaN().select(0.0, Matrix<double>::Ones(out.rows(), out.cols()));
     out.rowwise() -= centre.transpose();
     scale_rows(out);
     return out;
@@ -44,7 +57,7 @@ class ExpandedOperator {
   void forward(const Vector<double>& theta, Matrix<double>& out) const {
     const Matrix<double> coefficients = problem_.expansion.expand(theta);
     problem_.rows.forward(coefficients, out);
-    out.rowwise() -= (coefficients.transpose() * feature_mean()).transpose();
+    out.rowwise() -= mean_values(feature_means(), coefficients);
     scale_rows(out);
   }
 
@@ -53,7 +66,7 @@ class ExpandedOperator {
     Matrix<double> weighted = u, sum;
     scale_rows(weighted);
     problem_.rows.adjoint(weighted, sum);
-    if (problem_.fit_intercept) sum.noalias() -= feature_mean() * weighted.colwise().sum();
+    if (problem_.fit_intercept) centre(feature_means(), weighted.colwise().sum(), sum);
     out = problem_.expansion.contract(sum);
   }
 
@@ -63,6 +76,7 @@ class ExpandedOperator {
 
  private:
   void scale_rows(Matrix<double>& out) const {
+    if (seen_.size() > 0) out = (seen_.array() > 0).select(out, 0.0);
     if (root_weights_.size() > 0) out.array().colwise() *= root_weights_.array();
   }
 
@@ -70,6 +84,7 @@ class ExpandedOperator {
   RowSums sums_;
   Matrix<double> features_;
   Vector<double> root_weights_;  // empty: all one
+  Matrix<double> seen_;          // (n, p), one where a target is there; empty: everywhere
 };
 
 }  // namespace carmina

@@ -1,0 +1,537 @@
+// tests/models/missing_targets_test.cpp -- fits with targets that are missing, against dense systems of those that are
+// there, against fits with rows left out, and the words for what cannot be fitted.
+#include "features/expansion.hpp"
+#include "features/map_operations.hpp"
+#include "losses/row_functions.hpp"
+#include "models/machine/machine_map.hpp"
+
+#include <carmina/models/alpha_path.hpp>
+#include <carmina/models/evaluation.hpp>
+#include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/tune.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <Eigen/QR>
+
+#include <cmath>
+#include <limits>
+
+#include "support/message_of.hpp"
+#include "support/random_matrix.hpp"
+
+namespace carmina {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::max_difference;
+using testing::message_of;
+using testing::random_matrix;
+using testing::random_psd;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+template <class T>
+constexpr bool is_float = sizeof(T) == sizeof(float);
+
+enum class Gaps { at_random, blocks };
+
+template <Real T>
+struct Rows {
+  Matrix<T> X, Y;
+  Vector<T> w;
+
+  Rows(Index n, Index d, Index p, Gaps gaps, std::uint64_t seed) {
+    X = random_matrix<T>(n, d, seed);
+    Y = (X * random_matrix<T>(d, p, seed + 1)).array().sin() + T(0.2) * random_matrix<T>(n, p, seed + 2).array() + T(2);
+    w = random_matrix<T>(n, 1, seed + 3).cwiseAbs().array() + T(0.1);
+    w[n / 2] = 0;
+    const Matrix<double> u = random_matrix(n, p, seed + 4);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        const bool gone = gaps == Gaps::at_random ? u(i, j) > 0.4 : (i / 5 + j) % 3 == 0;
+        if (gone) Y(i, j) = static_cast<T>(nan);
+      }
+    }
+    Y.row(n / 3).setConstant(static_cast<T>(nan));
+  }
+};
+
+// f = D gamma at each output of each row, with a penalty gammaᵀ R gamma: the machine's own features, seen from outside.
+struct Span {
+  Matrix<double> D, test, R;
+};
+
+Matrix<double> with_outputs(const Matrix<double>& phi, const Matrix<double>& B) {
+  const Index n = phi.rows(), m = phi.cols(), p = B.rows(), rank = B.cols();
+  Matrix<double> D(n * p, m * rank);
+  for (Index i = 0; i < n; ++i) {
+    for (Index a = 0; a < p; ++a) {
+      for (Index k = 0; k < m; ++k) D.row(i * p + a).segment(k * rank, rank) = phi(i, k) * B.row(a);
+    }
+  }
+  return D;
+}
+
+Matrix<double> identity_blocks(const Matrix<double>& K, Index rank) {
+  Matrix<double> R = Matrix<double>::Zero(K.rows() * rank, K.cols() * rank);
+  for (Index i = 0; i < K.rows(); ++i) {
+    for (Index j = 0; j < K.cols(); ++j) {
+      for (Index a = 0; a < rank; ++a) R(i * rank + a, j * rank + a) = K(i, j);
+    }
+  }
+  return R;
+}
+
+template <Real T>
+Span span_of(const KernelMachine<T>& machine, const Matrix<T>& X, const Matrix<T>& Z) {
+  const Index p = machine.dim_out();
+  // The kernel's own root: solvers of all coefficients together keep none in the machine.
+  Matrix<double> B = Matrix<double>::Identity(p, p);
+  if (const Term* term = machine.kernel().separable()) {
+    const OutputFactor factor = output_factor(*term, p);
+    if (!factor.identity()) B = factor.root();
+  }
+  Span span;
+  if (const auto* map = std::get_if<FourierMap<T>>(&machine.map())) {
+    const auto features = [&](const Matrix<T>& rows) -> Matrix<double> {
+      Matrix<T> phi(rows.rows(), map->n_features());
+      evaluate(*map, rows, View<T>(phi), Execution{});
+      return phi.template cast<double>();
+    };
+    if (machine.kernel().separable()) {
+      span.D = with_outputs(features(X), B);
+      span.test = with_outputs(features(Z), B);
+    } else {
+      const Expansion expansion(machine.kernel(), map->unit_frequencies(), p);
+      const auto design = [&](const Matrix<T>& rows) {
+        const Matrix<double> phi = features(rows);
+        Matrix<double> D(rows.rows() * p, expansion.dim_coef());
+        for (Index e = 0; e < D.rows(); ++e) {
+          Matrix<double> R = Matrix<double>::Zero(phi.cols(), p);
+          R.col(e % p) = phi.row(e / p).transpose();
+          D.row(e) = expansion.contract(R).transpose();
+        }
+        return D;
+      };
+      span.D = design(X);
+      span.test = design(Z);
+    }
+    span.R = Matrix<double>::Identity(span.D.cols(), span.D.cols());
+  } else if (const auto* kernel = std::get_if<KernelMap<T>>(&machine.map())) {
+    const auto values = [&](const Matrix<T>& rows) {
+      return kernel_matrix<double>(kernel->kernel(), Matrix<double>(rows.template cast<double>()),
+                                   Matrix<double>(kernel->anchors().template cast<double>()));
+    };
+    span.D = with_outputs(values(X), B);
+    span.test = with_outputs(values(Z), B);
+    span.R = identity_blocks(values(kernel->anchors()), B.cols());
+  } else {
+    const auto& map = std::get<OperatorMap<T>>(machine.map());
+    const auto values = [&](const Matrix<T>& rows) {
+      const Index n = rows.rows(), s = map.n_features();
+      std::vector<double> blocks(static_cast<std::size_t>(n * s * p * p));
+      map.blocks(rows, blocks.data(), Execution{});
+      Matrix<double> D(n * p, s * p);
+      for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < s; ++j) {
+          D.block(i * p, j * p, p, p) = Eigen::Map<const Matrix<double>>(blocks.data() + (i * s + j) * p * p, p, p);
+        }
+      }
+      return D;
+    };
+    span.D = values(X);
+    span.test = values(Z);
+    span.R = values(map.anchors());
+  }
+  return span;
+}
+
+// min over gamma, b of the sum over the targets that are there of w (D gamma + b - y)^2 / 2 + alpha gammaᵀR gamma / 2:
+// predictions at the other rows.
+template <Real T>
+Matrix<double> dense_predictions(const Span& span, const Rows<T>& rows, double alpha, bool intercept) {
+  const Index p = rows.Y.cols(), q = span.D.cols(), extra = intercept ? p : 0;
+  Eigen::MatrixXd H = Eigen::MatrixXd::Zero(q + extra, q + extra);
+  Eigen::VectorXd r = Eigen::VectorXd::Zero(q + extra);
+  H.topLeftCorner(q, q) = alpha * span.R;
+  for (Index i = 0; i < rows.Y.rows(); ++i) {
+    for (Index a = 0; a < p; ++a) {
+      if (std::isnan(rows.Y(i, a))) continue;
+      Eigen::VectorXd z = Eigen::VectorXd::Zero(q + extra);
+      z.head(q) = span.D.row(i * p + a).transpose();
+      if (intercept) z[q + a] = 1;
+      const auto w = static_cast<double>(rows.w[i]);
+      H += w * z * z.transpose();
+      r += w * static_cast<double>(rows.Y(i, a)) * z;
+    }
+  }
+  const Eigen::VectorXd x = H.completeOrthogonalDecomposition().solve(r);
+  const Eigen::VectorXd f = span.test * x.head(q);
+  Matrix<double> F = Eigen::Map<const Matrix<double>>(f.data(), f.size() / p, p);
+  if (intercept) F.rowwise() += x.tail(p).transpose();
+  return F;
+}
+
+struct Setting {
+  std::string name;
+  FitOptions options;
+  Index n = 60, p = 3;
+};
+
+// Given numbers throughout: width, alpha, components.
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  const auto add = [&](const std::string& name, const FitOptions& options, Index n = 60) {
+    for (const bool intercept : {true, false}) {
+      all.push_back({name + (intercept ? "" : " without intercept"), options, n});
+      all.back().options.fit_intercept = intercept;
+    }
+  };
+  const std::vector<std::pair<std::string, std::optional<Kernel>>> kernels = {
+      {"independent", {}},
+      {"twice", 2.0 * Kernel(own_term(Gaussian(1.5), Independent{}))},
+      {"coupled", Decomposable(Gaussian(1.5), random_psd(3, 3, 5))},
+      {"of rank one", Decomposable(Gaussian(1.5), random_psd(3, 1, 6))},
+      {"curl-free", CurlFree(Gaussian(1.5)) + 0.5 * DivergenceFree(Gaussian(1.2))}};
+  for (const auto& [kernel_name, kernel] : kernels) {
+    for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
+      FitOptions options;
+      options.kernel = kernel;
+      options.kernel_name = "gaussian";
+      options.length_scale = 1.5;
+      options.approximation = approximation;
+      options.n_components = approximation == "fourier" ? 16 : 8;
+      options.alpha = 0.3;
+      options.max_iter = 5000;
+      options.tol = 1e-12;
+      std::vector<std::string> solvers = {"auto"};
+      if (approximation == "fourier") solvers = {"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam"};
+      if (approximation == "exact") solvers = {"direct", "cg"};
+      if (approximation == "sub_sample" && kernel_name == "curl-free") options.tol = 1e-15;
+      for (const std::string& solver : solvers) {
+        options.solver = solver;
+        options.tol = solver == "sgd" || solver == "adam" ? 1e-18 : options.tol;
+        add(kernel_name + " " + approximation + " " + solver, options);
+        options.tol = 1e-12;
+      }
+      if (approximation == "fourier") {  // fewer rows than features
+        options.solver = "direct";
+        options.n_components = 90;
+        add(kernel_name + " wide", options, 25);
+      }
+    }
+  }
+  return all;
+}
+
+template <class T>
+class MissingTargetsOf : public ::testing::Test {};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(MissingTargetsOf, Precisions);
+
+TYPED_TEST(MissingTargetsOf, EqualTheDenseSystem) {
+  using T = TypeParam;
+  std::uint64_t seed = 1;
+  for (const Setting& setting : settings()) {
+    for (const Gaps gaps : {Gaps::at_random, Gaps::blocks}) {
+      SCOPED_TRACE(setting.name + (gaps == Gaps::blocks ? ", blocks" : ", at random"));
+      FitOptions options = setting.options;
+      if (is_float<T>) options.tol = std::max(options.tol, 1e-7);
+      const Rows<T> rows(setting.n, 3, setting.p, gaps, seed += 10);
+      const Matrix<T> Z = random_matrix<T>(20, 3, seed + 5);
+      const auto machine = KernelMachine<T>::fit(rows.X, rows.Y, options, rows.w.data());
+      const Matrix<double> expected =
+          dense_predictions(span_of(machine, rows.X, Z), rows, options.alpha, options.fit_intercept);
+      const double enough = is_float<T>                                                           ? 5e-3
+                            : setting.options.solver == "sgd" || setting.options.solver == "adam" ? 1e-6
+                                                                                                  : 1e-8;
+      EXPECT_LT(max_difference(machine.predict(Z), expected), enough);
+      Index ignored = 0;
+      for (Index i = 0; i < setting.n; ++i) ignored += rows.w[i] > 0 && rows.Y.row(i).array().isNaN().all();
+      EXPECT_THAT(machine.record().report.message,
+                  HasSubstr(ignored == 1 ? "1 row has no target and was ignored"
+                                         : format_text("{} rows have no target and were ignored", ignored)));
+      EXPECT_EQ(machine.record().rows, setting.n - 1 - ignored);
+      EXPECT_TRUE(machine.record().missing_targets);
+    }
+  }
+}
+
+// Outputs that are independent do not notice each other: each is the fit to the rows that have it.
+TYPED_TEST(MissingTargetsOf, IndependentOutputsEqualRowsLeftOut) {
+  using T = TypeParam;
+  std::vector<std::pair<std::string, Loss>> losses = {
+      {"auto", Squared{}}, {"auto", Pinball({0.3})}, {"lbfgs", Huber(0.5)}, {"adam", Pinball({0.3})}};
+  for (const std::string approximation : {"fourier", "exact"}) {
+    for (const auto& [solver, loss] : losses) {
+      SCOPED_TRACE(approximation + " " + loss_name(loss) + " " + solver);
+      FitOptions options;
+      options.approximation = approximation;
+      options.n_components = 12;
+      options.length_scale = 1.5;
+      options.alpha = 0.3;
+      options.loss = loss;
+      options.solver = solver;
+      options.tol = 1e-12;
+      options.validation_fraction = 0;
+      const bool radial = std::holds_alternative<Huber>(loss), adam = solver == "adam";
+      if (radial || adam) options.max_iter = adam ? 300 : 2000;
+      if (adam) options.tol = 1e-4;
+      const Index p = radial ? 1 : 3;
+      Rows<T> rows(150, 3, p, Gaps::at_random, 40);
+      rows.w[75] = 1;
+      const Matrix<T> Z = random_matrix<T>(20, 3, 41);
+      const auto together = KernelMachine<T>::fit(rows.X, rows.Y, options, rows.w.data());
+      for (Index j = 0; j < p; ++j) {
+        Matrix<T> y = rows.Y.col(j);
+        Vector<T> w = rows.w;
+        for (Index i = 0; i < y.rows(); ++i) {
+          if (std::isnan(y(i, 0))) y(i, 0) = w[i] = 0;
+        }
+        const auto alone = KernelMachine<T>::fit(rows.X, y, options, w.data());
+        const double enough = is_float<T> ? 2e-2 : std::holds_alternative<Squared>(loss) ? 1e-10 : 1e-3;
+        EXPECT_LT(max_difference(together.predict(Z).col(j), alone.predict(Z).col(0)), adam ? 0.15 : enough) << j;
+      }
+    }
+  }
+}
+
+TYPED_TEST(MissingTargetsOf, AWeightIsARepetition) {
+  using T = TypeParam;
+  for (const bool coupled : {false, true}) {
+    for (const std::string approximation : {"fourier", "exact"}) {
+      for (const Loss& loss : {Loss(Squared{}), Loss(Huber(0.5)), Loss(Pinball({0.2, 0.5, 0.8}))}) {
+        SCOPED_TRACE(approximation + (coupled ? " coupled " : " ") + loss_name(loss));
+        FitOptions options;
+        options.approximation = approximation;
+        options.n_components = 12;
+        options.length_scale = 1.5;
+        options.alpha = 0.3;
+        options.loss = loss;
+        options.tol = 1e-10;
+        if (coupled) options.coupling = OutputMatrix(random_psd(3, 2, 3));
+        const Rows<T> rows(40, 3, 3, Gaps::at_random, 50);
+        Vector<T> w(40);
+        std::vector<Index> repeated;
+        for (Index i = 0; i < 40; ++i) {
+          w[i] = static_cast<T>(i % 4);
+          for (Index k = 0; k < i % 4; ++k) repeated.push_back(i);
+        }
+        const auto weighted = KernelMachine<T>::fit(rows.X, rows.Y, options, w.data());
+        const Matrix<T> X = rows.X(repeated, Eigen::all), Y = rows.Y(repeated, Eigen::all);
+        const auto many = KernelMachine<T>::fit(X, Y, options);
+        EXPECT_LT(max_difference(weighted.predict(rows.X), many.predict(rows.X)), is_float<T> ? 2e-2 : 1e-4);
+      }
+    }
+  }
+}
+
+// J of the minimum by its definition, which no other coefficients make smaller: for every loss and coupling.
+TEST(MissingTargets, EveryLossIsAtItsMinimum) {
+  const std::vector<Loss> losses = {
+      Squared{}, Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball({0.2, 0.5, 0.8}),
+      Absolute{}};
+  for (const bool coupled : {false, true}) {
+    for (const std::string approximation : {"fourier", "exact"}) {
+      for (const Loss& loss : losses) {
+        SCOPED_TRACE(approximation + (coupled ? " coupled " : " ") + loss_name(loss));
+        FitOptions options;
+        options.approximation = approximation;
+        options.n_components = 12;
+        options.length_scale = 1.5;
+        options.alpha = 0.3;
+        options.loss = loss;
+        options.tol = 1e-9;
+        if (coupled) options.coupling = OutputMatrix(random_psd(3, 2, 3));
+        const Rows<double> rows(50, 3, 3, Gaps::at_random, 60);
+        const auto machine = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+        const Span span = span_of(machine, rows.X, rows.X);
+        // Coefficients row after row are gamma.
+        const Matrix<double>& C = machine.coefficients();
+        const Eigen::VectorXd gamma = Eigen::Map<const Vector<double>>(C.data(), C.size());
+        const auto objective = [&](const Eigen::VectorXd& x, const Vector<double>& b) {
+          const Eigen::VectorXd f = span.D * x;
+          double sum = options.alpha / 2 * x.dot(span.R * x);
+          for (Index i = 0; i < 50; ++i) {
+            std::vector<double> own, y;
+            Index last = 0;
+            for (Index a = 0; a < 3; ++a) {
+              if (std::isnan(rows.Y(i, a))) continue;
+              own.push_back(f[i * 3 + a] + b[a]);
+              y.push_back(rows.Y(i, a));
+              last = a;
+              if (const auto* pinball = std::get_if<Pinball>(&loss)) {
+                sum += rows.w[i] * pinball->value(own.back(), y.back(), last);
+              }
+            }
+            if (std::holds_alternative<Pinball>(loss)) continue;
+            std::visit(
+                [&](const auto& l) {
+                  sum += rows.w[i] * row_value(l, own.data(), y.data(), static_cast<Index>(own.size()));
+                },
+                loss);
+          }
+          return sum;
+        };
+        const double least = objective(gamma, machine.intercept());
+        if (!std::holds_alternative<Squared>(loss)) {
+          EXPECT_NEAR(least, machine.record().report.objective, 1e-7 * least);
+          EXPECT_LE(machine.record().report.residual, 1e-9);
+        }
+        for (int k = 0; k < 30; ++k) {
+          const double step = k % 2 ? 1e-2 : 1e-4;
+          const Eigen::VectorXd move = step * random_matrix(gamma.size(), 1, std::uint64_t(100 + k)).col(0);
+          const Vector<double> shift = step * random_matrix(3, 1, std::uint64_t(200 + k)).col(0);
+          EXPECT_GE(objective(gamma + move, machine.intercept() + shift), least * (1 - 1e-8));
+        }
+      }
+    }
+  }
+}
+
+// Rows left out one by one, by fits without them.
+TEST(MissingTargets, PathsLeaveRowsOut) {
+  for (const std::string approximation : {"fourier", "exact"}) {
+    for (const double multiple : {1.0, 2.0}) {
+      SCOPED_TRACE(approximation + (multiple == 1 ? "" : " twice"));
+      FitOptions options;
+      options.kernel = multiple * Kernel(own_term(Gaussian(1.5), Independent{}));
+      options.approximation = approximation;
+      options.n_components = 12;
+      const Rows<double> rows(30, 3, 2, Gaps::at_random, 70);
+      const std::vector<double> alphas = {0.1, 1.0};
+      MemoryRows<double> source(rows.X, rows.Y, rows.w.data());
+      const auto path = fit_path(source, options, alphas, true);
+      for (std::size_t a = 0; a < 2; ++a) {
+        options.alpha = alphas[a];
+        const auto one = KernelMachine<double>::fit(rows.X, rows.Y, options, rows.w.data());
+        EXPECT_LT(max_difference(path.machine(a).predict(rows.X), one.predict(rows.X)), 1e-9);
+        double squares = 0, left_out = 0, weight = 0;
+        for (Index i = 0; i < 30; ++i) {
+          if (rows.Y.row(i).array().isNaN().all() || rows.w[i] == 0) continue;
+          Vector<double> w = rows.w;
+          w[i] = 0;
+          const auto others = KernelMachine<double>::fit(rows.X, rows.Y, options, w.data());
+          const Matrix<double> f = one.predict(rows.X.row(i)), g = others.predict(rows.X.row(i));
+          weight += rows.w[i];
+          for (Index j = 0; j < 2; ++j) {
+            if (std::isnan(rows.Y(i, j))) continue;
+            squares += rows.w[i] * std::pow(f(0, j) - rows.Y(i, j), 2);
+            left_out += rows.w[i] * std::pow(g(0, j) - rows.Y(i, j), 2);
+          }
+        }
+        EXPECT_NEAR(path.points()[a].training_loss, squares / (2 * weight), 1e-10);
+        EXPECT_NEAR(*path.points()[a].leave_one_out, left_out / (2 * weight), 1e-8);
+      }
+    }
+  }
+}
+
+TEST(MissingTargets, FoldsAreForAnyCoupling) {
+  for (const bool coupled : {false, true}) {
+    TuneOptions options;
+    options.fit.n_components = 12;
+    options.fit.length_scale = 1.5;
+    if (coupled) options.fit.coupling = OutputMatrix(random_psd(2, 2, 3));
+    options.alphas = {0.01, 1.0, 100.0};
+    options.folds = 3;
+    const Rows<double> rows(60, 3, 2, Gaps::at_random, 80);
+    MemoryRows<double> source(rows.X, rows.Y, rows.w.data());
+    const CrossValidation found = cross_validate(source, options);
+    for (const Trial& trial : found.trials) EXPECT_TRUE(std::isfinite(trial.mean));
+    EXPECT_LT(found.trials[found.best].alpha, 50);
+  }
+}
+
+TEST(MissingTargets, AreIgnoredByScores) {
+  FitOptions options;
+  options.n_components = 12;
+  options.length_scale = 1.5;
+  options.alpha = 0.1;
+  Rows<double> rows(60, 3, 2, Gaps::at_random, 90);
+  const auto machine = KernelMachine<double>::fit(rows.X, rows.Y, options);
+  MemoryRows<double> source(rows.X, rows.Y);
+  const Evaluation found = evaluate_machine(machine, source);
+  const Matrix<double> F = machine.predict(rows.X);
+  double squares = 0;
+  Index with_target = 0;
+  for (Index i = 0; i < 60; ++i) {
+    bool any = false;
+    for (Index j = 0; j < 2; ++j) {
+      if (std::isnan(rows.Y(i, j))) continue;
+      any = true;
+      squares += std::pow(F(i, j) - rows.Y(i, j), 2) / 2;
+    }
+    with_target += any;
+  }
+  EXPECT_EQ(found.rows, with_target);
+  EXPECT_NEAR(found.average.loss, squares / static_cast<double>(with_target), 1e-12);
+  EXPECT_EQ(found.average.rmse, (found.targets[0].rmse + found.targets[1].rmse) / 2);
+  rows.Y.col(1).setConstant(nan);
+  const Evaluation first = evaluate_machine(machine, source);
+  EXPECT_EQ(first.average.rmse, first.targets[0].rmse);
+  EXPECT_EQ(first.targets[0].rmse, found.targets[0].rmse);
+  rows.Y.setConstant(nan);
+  EXPECT_THAT(message_of([&] { evaluate_machine(machine, source); }), HasSubstr("evaluate: no row has a target"));
+}
+
+TEST(MissingTargets, SaysWhatCannotBeFitted) {
+  FitOptions options;
+  options.n_components = 12;
+  options.length_scale = 1.5;
+  options.alpha = 0.1;
+  options.target_names = {"speed", "height"};
+  const Rows<double> good(20, 3, 2, Gaps::at_random, 90);
+  const auto fit = [&](const Matrix<double>& Y) {
+    return message_of([&] { (void)KernelMachine<double>::fit(good.X, Y, options); });
+  };
+  Matrix<double> Y = good.Y;
+  Y.col(1).setConstant(nan);
+  EXPECT_EQ(fit(Y), "fit: target column 2 ('height') has no values: every row has NaN there; leave the column out");
+  Y.setConstant(nan);
+  EXPECT_EQ(fit(Y), "fit: no row has a target: all 20 rows with a positive weight have NaN for every output");
+  Y = good.Y;
+  Y(3, 1) = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(fit(Y), "row 4: target column 2 is infinite");
+  Y = good.Y;
+  options.coupling = OutputMatrix(random_psd(2, 2, 3));
+  options.alpha_by = AlphaScore::gcv;
+  EXPECT_THAT(fit(Y), HasSubstr("the kernel couples outputs of different ones"));
+  options.alpha_by.reset();
+  options.by_evidence = true;
+  EXPECT_THAT(fit(Y), HasSubstr("evidence: a row must have targets for all outputs or for none"));
+}
+
+// One target: rows without it are rows that are not there, for everything that is asked of a fit.
+TEST(MissingTargets, OfOneOutputAreRowsLeftOut) {
+  const Rows<double> rows(60, 3, 1, Gaps::at_random, 95);
+  std::vector<Index> there;
+  for (Index i = 0; i < 60; ++i) {
+    if (!std::isnan(rows.Y(i, 0))) there.push_back(i);
+  }
+  const Matrix<double> X = rows.X(there, Eigen::all), Y = rows.Y(there, Eigen::all);
+  for (const std::string approximation : {"fourier", "exact"}) {
+    for (const Loss& loss : {Loss(Squared{}), Loss(Pinball({0.2, 0.8})), Loss(Huber(0.5))}) {
+      for (const auto by : {std::optional<AlphaScore>(), std::optional(AlphaScore::leave_one_out)}) {
+        if (by && !std::holds_alternative<Squared>(loss)) continue;
+        SCOPED_TRACE(approximation + " " + loss_name(loss));
+        FitOptions options;
+        options.approximation = approximation;
+        options.n_components = 12;
+        options.alpha = 0.1;
+        options.loss = loss;
+        options.alpha_by = by;
+        options.scale_inputs = true;
+        options.tol = 1e-10;
+        const auto all = KernelMachine<double>::fit(rows.X, rows.Y, options);
+        const auto some = KernelMachine<double>::fit(X, Y, options);
+        EXPECT_EQ(all.record().alpha, some.record().alpha);
+        EXPECT_LT(max_difference(all.predict(rows.X), some.predict(rows.X)), 1e-4);
+        EXPECT_FALSE(all.record().missing_targets);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace carmina
