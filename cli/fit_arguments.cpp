@@ -47,8 +47,8 @@ void FitArguments::add(CLI::App& command) {
   const auto option = [&](const std::string& name, auto& value, const std::string& kind, const char* help) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
-  option("--kernel", kernel_, alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
-         "The scalar kernel; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
+  option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
+         "The scalar kernel; auto: gaussian or matern, by errors of left-out rows; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
   for (const auto& [name, help] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
   }
@@ -61,12 +61,17 @@ void FitArguments::add(CLI::App& command) {
       ->type_name("FILE|identity|covariance");
   command.add_flag("--bounded", bounded_,
                    "Features of a vector field that vary less, drawn in proportion to their size; gaussian kernel");
-  option("--length-scale", length_scale_, "median|NUMBER", "Width of the kernel; median: of distances between rows")
-      ->check(looks_like_number("median"));
-  option("--approximation", fit.approximation, "fourier|exact|SKETCH",
+  option("--length-scale", length_scale_, "auto|median|per_input|NUMBER",
+         "Width of the kernel; auto: chosen by errors of left-out rows; median: of distances between rows; per_input: "
+         "chosen, one for each input")
+      ->check(looks_like_number({"auto", "median", "per_input"}));
+  option("--metric", metric_, "auto|identity|learn",
+         "Distances between inputs as they are, or in a metric learnt from the gradients of a first fit");
+  option("--approximation", fit.approximation, "auto|fourier|exact|SKETCH",
          "Random Fourier features, the kernel itself, or a sketch: sub_sample, sparse_rademacher, ...");
-  option("--components", fit.n_components, "N",
-         "Number of Fourier features, even, of spectral_mixture 600; or size of the sketch");
+  option("--components", components_, "auto|N",
+         "Number of Fourier features, even, of spectral_mixture 600; or size of the sketch")
+      ->check(looks_like_number({"auto"}));
   command.add_option("--density", density_, "Share of entries in sparse_rademacher, sparse_gaussian [20 / rows]")
       ->type_name("NUMBER");
   command
@@ -105,7 +110,9 @@ void FitArguments::add(CLI::App& command) {
   resources_.add_threads(command);
   resources_.add_memory(command);
   command.add_flag("--float32", float32, "Compute in single precision");
-  command.add_flag("--no-scale", no_scale_, "Leave inputs as they are, not at zero mean and unit variance");
+  option("--scale", scale_, alternatives(input_scaling_names()),
+         "Inputs as they are, at zero mean and unit variance, or by quartiles; auto: standard where the width is chosen");
+  command.add_flag("--no-scale", no_scale_, "The same as --scale none");
   command.add_flag("--no-intercept", no_intercept_, "Fit no constant term");
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
@@ -127,6 +134,13 @@ void FitArguments::check_words() {
   require(code == std::errc() && end == seed_.data() + seed_.size(), "--seed must be from 0 to 2^64 - 1, found {}",
           seed_);
   fit.fit_intercept = !no_intercept_;
+  if (components_ != "auto") {
+    Index count = 0;
+    const auto [rest, wrong] = std::from_chars(components_.data(), components_.data() + components_.size(), count);
+    require(wrong == std::errc() && rest == components_.data() + components_.size(),
+            "--components must be a whole number, found {}", components_);
+    fit.n_components = count;
+  }
   if (is_mixture()) {
     require_known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
     mixture = mixture_arguments_.options(*this, *command_);
@@ -140,7 +154,11 @@ void FitArguments::check_words() {
   fit.loss = make_loss_with("", std::nullopt);
   check_sketch();
   fit.sampling = parse_sampling(sampling_);
-  fit.scale_inputs = !no_scale_;
+  require_known("--scale", scale_, input_scaling_names());
+  require(!no_scale_ || scale_ == "auto", "--no-scale and --scale {} contradict each other", scale_);
+  fit.scale_inputs = no_scale_ ? InputScaling::none : parse_input_scaling(scale_);
+  require_known("--metric", metric_, {"auto", "identity", "learn"});
+  fit.metric = metric_ == "learn" ? MetricRule::learn : metric_ == "identity" ? MetricRule::identity : MetricRule::automatic;
   fit.check();
 }
 
@@ -149,12 +167,15 @@ void FitArguments::check_kernel() {
   for (const auto& [name, value] : kernel_numbers_) {
     if (value) fit.kernel_parameters[name] = *value;
   }
-  if (length_scale_ != "median") {
+  if (length_scale_ == "median" || length_scale_ == "per_input") {
+    fit.width = length_scale_ == "median" ? WidthRule::median : WidthRule::per_input;
+  } else if (length_scale_ != "auto") {
     double width = 1;
     std::from_chars(length_scale_.data(), length_scale_.data() + length_scale_.size(), width);
     fit.length_scale = width;
   }
-  const ScalarKernel scalar = make_scalar_kernel(kernel_, fit.length_scale, fit.kernel_parameters);
+  const ScalarKernel scalar =
+      make_scalar_kernel(kernel_ == "auto" ? Gaussian::name : kernel_, fit.length_scale, fit.kernel_parameters);
   // A matrix is read with the table.
   if (!coupling_.empty() && coupling_ != OutputMatrix::name) fit.coupling = parse_coupling(coupling_);
   require(!bounded_ || is_differential(fit.coupling), "--bounded needs --operator {}, found {}",
@@ -176,7 +197,7 @@ Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<do
 }
 
 void FitArguments::check_sketch() {
-  if (fit.approximation == "fourier" || fit.approximation == "exact") {
+  if (fit.approximation == "auto" || fit.approximation == "fourier" || fit.approximation == "exact") {
     require(!density_ && !draws_, "--{} is for sketches, --approximation is {}", density_ ? "density" : "draws",
             fit.approximation);
     return;
@@ -185,7 +206,7 @@ void FitArguments::check_sketch() {
   sketches::Parameters parameters;
   if (density_) parameters["density"] = {*density_};
   if (draws_) parameters["m"] = {*draws_};
-  fit.sketch = sketches::make_sketch(fit.approximation, fit.n_components, parameters);
+  fit.sketch = sketches::make_sketch(fit.approximation, fit.components(), parameters);
 }
 
 void FitArguments::read_output_matrix(Index n_targets) {

@@ -81,8 +81,8 @@ struct FitArguments {
   MixtureArguments mixture_arguments_;
   Targets targets_;
   Resources resources_;
-  std::string kernel_ = "gaussian", coupling_, length_scale_ = "median", loss_ = "squared", matrix_, seed_ = "0",
-              sampling_ = "iid";
+  std::string kernel_ = "auto", coupling_, length_scale_ = "auto", loss_ = "squared", matrix_, seed_ = "0",
+              sampling_ = "iid", components_ = "auto", scale_ = "auto", metric_ = "auto";
   // Parameters of the kernel and of the loss, by name.
   std::map<std::string, std::optional<double>> kernel_numbers_, loss_numbers_;
   std::map<std::string, std::vector<double>> loss_lists_;

@@ -76,7 +76,7 @@ class JointQuantileRegressor(RegressorMixin, KernelMachineEstimator, QuantilePar
     0.8
     """
 
-    alpha: float = 1.0
+    alpha: float | str = "auto"
     tol: float = 1e-7
     loss: str = field(default="pinball", init=False)
 

@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from carmina import losses, theory
+from carmina import _core, losses, theory
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count
 
@@ -19,7 +19,7 @@ MOMENT_BYTES = 256e6
 
 
 def _learns_in_parts(model: KernelRegressor) -> bool:
-    if model.approximation == "fourier" and loss_or_name(model.loss) == losses.Squared():
+    if model.approximation in ("auto", "fourier") and loss_or_name(model.loss) == losses.Squared():
         return True
     raise AttributeError(
         "partial_fit is for Fourier features and the squared loss, found "
@@ -169,7 +169,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
             if options.solver not in ("auto", "direct"):
                 raise ValueError(f"partial_fit: solver must be 'auto' or 'direct', found {self.solver!r}")
             options.solver = "direct"
+            self._fix_choices(options)
         return self._task(X, Y, sample_weight, options, _y_ndim=y.ndim)
+
+    @staticmethod
+    def _fix_choices(options: _core.FitOptions) -> None:
+        """Sums over the rows are of one map: the first rows choose nothing but the median width."""
+        options.approximation = "fourier"
+        options.width = "median"
+        if options.kernel is None and options.kernel_name == "auto":
+            options.kernel_name = "gaussian"
+        if options.alpha is None and options.alpha_by is None:
+            options.alpha = 1.0
 
     @available_if(_learns_in_parts)
     def partial_fit(

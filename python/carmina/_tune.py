@@ -169,10 +169,24 @@ def tune(
             parameters["loss"] = trial["loss"]
         chosen = parameters if i == best else chosen
         trials.append(parameters | {"length_scale": _plain(trial["length_scale"])} | _outcome(trial))
-    refitted = clone(estimator).set_params(**chosen)
+    refitted = clone(estimator).set_params(**chosen, **_as_tuned(estimator))
     if not isinstance(estimator.random_state, numbers.Integral):
         refitted.set_params(random_state=task.options.seed)  # the features that were tuned
     return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
+
+
+def _as_tuned(estimator: KernelMachineEstimator) -> dict[str, Any]:
+    """What trials took for the words that a fit would choose by: they are the same for all trials."""
+    taken: dict[str, Any] = {}
+    if estimator.kernel == "auto":
+        taken["kernel"] = "gaussian"
+    if estimator.approximation == "auto":
+        taken["approximation"] = "fourier"
+        if estimator.n_components == "auto":
+            taken["n_components"] = _core.USUAL_COMPONENTS
+    if estimator.scale_inputs == "auto":
+        taken["scale_inputs"] = isinstance(estimator.kernel, str) and isinstance(estimator.gamma, str)
+    return taken
 
 
 def _tune_mixtures(

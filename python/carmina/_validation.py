@@ -98,6 +98,19 @@ def length_scale_of(gamma: float | str) -> float | None:
     return 1 / math.sqrt(2 * value)
 
 
+def length_scales_of(gamma: Any) -> list[float] | None:
+    """One ℓ, or one for each input, with γ = 1/(2ℓ²); None where the data choose."""
+    if isinstance(gamma, str):
+        one_of("gamma", gamma, ["auto", "median", "ard"])
+        return None
+    if isinstance(gamma, (Sequence, np.ndarray)):
+        values = np.asarray(gamma).tolist()
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"gamma must be a word, a number or a sequence of numbers, found {gamma!r}")
+        return [length_scale_of(number("gamma", value)) for value in values]
+    return [length_scale_of(gamma)]
+
+
 def kernel_or_name(kernel: Any) -> kernels.Kernel | str:
     if isinstance(kernel, (kernels.Kernel, str)):
         return kernel

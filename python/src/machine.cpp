@@ -244,6 +244,15 @@ nb::dict record(const Machine& self) {
   return result;
 }
 
+const std::vector<std::string> width_words = {"auto", "median", "ard"}, metric_words = {"auto", "identity", "learn"};
+
+template <class Rule>
+Rule word_of(const std::string& word, const std::vector<std::string>& words) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  require(found != words.end(), "'{}' is not one of '{}'", word, join_text(words, "', '"));
+  return static_cast<Rule>(found - words.begin());
+}
+
 void bind_options(nb::module_& m) {
   nb::class_<FitOptions> type(m, "FitOptions");
   for (const NumberOption& number : number_options()) {
@@ -261,7 +270,13 @@ void bind_options(nb::module_& m) {
             if (!o.length_scale) return std::nullopt;
             return o.length_scale->values();
           },
-          [](FitOptions& o, double width) { o.length_scale = LengthScale(width); })
+          [](FitOptions& o, const std::vector<double>& widths) { o.length_scale = LengthScale(widths); })
+      .def_prop_rw(
+          "width", [](const FitOptions& o) { return width_words[static_cast<std::size_t>(o.width)]; },
+          [](FitOptions& o, const std::string& word) { o.width = word_of<WidthRule>(word, width_words); })
+      .def_prop_rw(
+          "metric", [](const FitOptions& o) { return metric_words[static_cast<std::size_t>(o.metric)]; },
+          [](FitOptions& o, const std::string& word) { o.metric = word_of<MetricRule>(word, metric_words); })
       .def_prop_rw(
           "output_matrix",
           [](const FitOptions& o) -> nb::object {
@@ -294,7 +309,9 @@ void bind_options(nb::module_& m) {
             o.alpha_by = score == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
           })
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
-      .def_rw("scale_inputs", &FitOptions::scale_inputs)
+      .def_prop_rw(
+          "scale_inputs", [](const FitOptions& o) { return input_scaling_name(o.scale_inputs); },
+          [](FitOptions& o, const std::string& name) { o.scale_inputs = parse_input_scaling(name); })
       .def_rw("fill_missing", &FitOptions::fill_missing)
       .def_rw("solver", &FitOptions::solver)
       .def_rw("seed", &FitOptions::seed)
@@ -308,6 +325,7 @@ void bind_options(nb::module_& m) {
 
 void bind_machine(nb::module_& m) {
   bind_options(m);
+  m.attr("USUAL_COMPONENTS") = usual_components;
   nb::class_<Path>(m, "Path")
       .def_static("fit", &fit_path, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("alphas"), nb::arg("leave_one_out"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0,

@@ -160,9 +160,7 @@ struct Matern {
   }
 
   template <Real T>
-  void of_distances(T* r, Index count) const {
-    for (Index i = 0; i < count; ++i) r[i] = static_cast<T>(value(std::sqrt(2 * nu * static_cast<double>(r[i]))));
-  }
+  void of_distances(T* r, Index count) const;
 
   // With t = r^2/2, a^2 = 4 nu t and (a^nu K_nu)' = -a^nu K_(nu-1):
   // g' = -2 nu c a^(nu-1) K_(nu-1)(a), g'' = (2 nu)^2 c a^(nu-2) K_(nu-2)(a), c = 2^(1-nu) / Gamma(nu).

@@ -201,6 +201,10 @@ ModelFile KernelMachine<T>::to_file(KernelStorage storage) const {
         put_vector(file, "input_shift", map.transform().shift);
         put_vector(file, "input_factor", map.transform().factor);
         put_vector(file, "input_fill", map.transform().fill);
+        if (std::isfinite(map.transform().limit)) {
+          put_vector(file, "input_limit", Vector<double>::Constant(1, map.transform().limit));
+        }
+        if (map.transform().metric.size() > 0) file.put<double>("input_metric", map.transform().metric);
       },
       *map_);
   put_vector(file, "target_mean", record_.target_mean);
@@ -230,6 +234,15 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Index d = structured ? signs.dim_in : base.cols();
     InputTransform transform{get_vector(file, "input_shift", d), get_vector(file, "input_factor", d),
                              get_vector(file, "input_fill", d)};
+    if (file.tensors.contains("input_limit")) {
+      transform.limit = get_vector(file, "input_limit", 1)[0];
+      require(transform.limit > 0, "'input_limit' must be positive, found {}", transform.limit);
+    }
+    if (file.tensors.contains("input_metric")) {
+      transform.metric = file.get<double>("input_metric");
+      require(transform.metric.rows() == d && transform.metric.cols() == d && transform.metric.allFinite(),
+              "'input_metric' must be {} x {} finite numbers", d, d);
+    }
     require(transform.shift.size() == transform.factor.size(), "input_shift and input_factor do not go together");
     const Matrix<T> intercept_column = file.get<T>("intercept");
     const Vector<T> intercept = Eigen::Map<const Vector<T>>(intercept_column.data(), intercept_column.size());

@@ -1,5 +1,6 @@
 // models/fit/fit.cpp -- what is decided before a fit proper: joint quantiles, alpha and widths that are chosen by the
 // data.
+#include "models/choose/choose.hpp"
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/learn_from_rows.hpp"
 #include "models/fit/repeated_targets.hpp"
@@ -25,6 +26,15 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   options.check();
   DataRows<T> rows(parts);
   require(rows.dim_out() > 0, "fit: Y has no columns");
+  if (leaves_choices(options)) {
+    SolveReport choosing;
+    KernelMachine<T> machine = fit(parts, choose(rows, options, choosing));
+    SolveReport& report = machine.record_.report;
+    report.seconds.insert(report.seconds.begin(), choosing.seconds.begin(), choosing.seconds.end());
+    report.choices = std::move(choosing.choices);
+    report.text = std::move(choosing.text);
+    return machine;
+  }
   const auto* pinball = std::get_if<Pinball>(&options.loss);
   const auto levels = pinball ? static_cast<Index>(pinball->levels.size()) : 1;
   if (rows.dim_out() == 1 && levels > 1) {

@@ -12,8 +12,24 @@ namespace carmina {
 
 std::vector<std::string> approximation_names() {
   std::vector<std::string> names = sketches::sketch_names();
-  names.insert(names.begin(), {"fourier", "exact"});
+  names.insert(names.begin(), {"auto", "fourier", "exact"});
   return names;
+}
+
+const std::vector<std::string>& input_scaling_names() {
+  static const std::vector<std::string> names = {"none", "standard", "robust", "auto"};
+  return names;
+}
+
+InputScaling parse_input_scaling(const std::string& name) {
+  const auto& names = input_scaling_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  require(found != names.end(), "scale_inputs must be one of '{}', found '{}'", join_text(names, "', '"), name);
+  return static_cast<InputScaling::Rule>(found - names.begin());
+}
+
+std::string input_scaling_name(const InputScaling& scaling) {
+  return input_scaling_names()[static_cast<std::size_t>(scaling.rule())];
 }
 
 const std::vector<NumberOption>& number_options() {
@@ -33,18 +49,18 @@ const std::vector<NumberOption>& number_options() {
 // Products of all features, the targets and the constant.
 double FitOptions::moment_bytes(Index p) const {
   const Index terms = kernel ? static_cast<Index>(kernel->terms().size()) : 1;
-  const auto order = static_cast<double>(terms * n_components + p + 1);
+  const auto order = static_cast<double>(terms * components() + p + 1);
   return sizeof(double) * order * order;
 }
 
 std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
   if (sketch) return sketch;
-  if (approximation == "fourier" || approximation == "exact") return std::nullopt;
+  if (approximation == "auto" || approximation == "fourier" || approximation == "exact") return std::nullopt;
   const std::vector<std::string> names = approximation_names();
   if (std::find(names.begin(), names.end(), approximation) == names.end()) {
     fail("approximation must be one of '{}', found '{}'", join_text(names, "', '"), approximation);
   }
-  return sketches::make_sketch(approximation, n_components);
+  return sketches::make_sketch(approximation, components());
 }
 
 void FitOptions::check() const {
@@ -65,14 +81,14 @@ void FitOptions::check() const {
     require(!sketched, "solver '{}' is not for a sketch with the squared loss, which takes {}", solver, taken);
     fail("solver '{}' is for approximation 'fourier'; an exact machine takes {}", solver, taken);
   }
-  require(squared || alpha > 0, "alpha must be positive for loss '{}', found {}", loss_name(loss), alpha);
+  require(squared || task.alpha > 0, "alpha must be positive for loss '{}', found {}", loss_name(loss), task.alpha);
   if (non_crossing) {
     const auto* pinball = std::get_if<Pinball>(&loss);
     require(pinball && std::is_sorted(pinball->levels.begin(), pinball->levels.end()),
             "non_crossing is for the pinball loss with levels in ascending order");
   }
-  require(alpha >= 0 && std::isfinite(alpha), "alpha must be finite and not negative, found {}", alpha);
-  require(!by_evidence || (squared && !sketched && approximation == "fourier"),
+  require(task.alpha >= 0 && std::isfinite(task.alpha), "alpha must be finite and not negative, found {}", task.alpha);
+  require(!by_evidence || (squared && task.fourier()),
           "alpha 'evidence' is for Fourier features and the squared loss; found approximation '{}' and loss '{}'",
           sketched ? sketch_name(*chosen_sketch()) : approximation, loss_name(loss));
   if (alpha_by) {
@@ -83,7 +99,7 @@ void FitOptions::check() const {
     require(!by_evidence, "alpha is chosen in one way, found 'evidence' and '{}'", rule);
   }
   require(evidence_rows >= 1, "evidence_rows must be at least 1, found {}", evidence_rows);
-  if (!sketched && approximation == "fourier") frequency_count(n_components);
+  if (task.fourier()) frequency_count(components());
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);
   require(validation_fraction >= 0 && validation_fraction < 1,
           "validation_fraction must be at least 0 and below 1, found {}", validation_fraction);

@@ -32,7 +32,7 @@ void FitPipeline<T>::prepare() {
     PhaseTimer timer(report, "summary");
     summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
                         !options.kernel && !options.length_scale, task.squared ? nullptr : &options.loss);
-    transform = input_transform(summary, options, options.differential());
+    transform = options.transform ? *options.transform : input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);
     summary.sample.resize(0, 0);
   }
@@ -132,7 +132,7 @@ DualRows FitPipeline<T>::dual_rows(const HeldRows<T>& held) const {
 
 template <Real T>
 FourierMap<T> FitPipeline<T>::sample_map() const {
-  return sample_term_map<T>(*kernel, rows.dim_in(), options.n_components, options.seed, options.sampling, transform);
+  return sample_term_map<T>(*kernel, rows.dim_in(), options.components(), options.seed, options.sampling, transform);
 }
 
 template <Real T>
@@ -147,15 +147,15 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
 template <Real T>
 KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution) {
   FitRecord record;
-  record.approximation = task.sketch ? sketch_name(*task.sketch) : options.approximation;
-  record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.n_components;
+  record.approximation = task.sketch ? sketch_name(*task.sketch) : task.exact() ? "exact" : "fourier";
+  record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.components();
   if (task.sketch) record.sketch = sketch_parameters(*task.sketch);
   record.loss = options.loss;
   record.non_crossing = options.non_crossing;
   record.sampling = options.sampling;
-  record.alpha = options.alpha;
+  record.alpha = task.alpha;
   record.fit_intercept = options.fit_intercept;
-  record.scale_inputs = options.scale_inputs;
+  record.scale_inputs = transform.shift.size() > 0;
   record.fill_missing = options.fill_missing;
   record.seed = options.seed;
   record.rows = summary.rows;

@@ -63,7 +63,7 @@ class FitPipeline {
 
   const ScalarKernel& scalar() const { return kernel->terms()[0].scalar; }
   IterationOptions iterations() const { return {options.max_iter, options.tol}; }
-  SquaredLossProblem problem() const { return {outputs, options.alpha, options.fit_intercept}; }
+  SquaredLossProblem problem() const { return {outputs, task.alpha, options.fit_intercept}; }
   HeldRows<T> held_rows() const;  // all with a positive weight
   DualRows dual_rows(const HeldRows<T>& held) const;
   FourierMap<T> sample_map() const;

@@ -28,6 +28,7 @@ FitTask::FitTask(const FitOptions& given)
     : options(given),
       sketch(given.chosen_sketch()),
       solver(parse_solver(given.solver)),
+      alpha(given.alpha.value_or(usual_alpha)),
       squared(std::holds_alternative<Squared>(given.loss)),
       smooth(carmina::smooth(given.loss)) {
   approximation = sketch                           ? Approximation::sketch
@@ -44,9 +45,9 @@ FitTask::FitTask(const FitOptions& given, Index dim_in, Index dim_out, double ro
   d = static_cast<double>(dim_in);
   p = static_cast<double>(dim_out);
   scalar_bytes = static_cast<double>(bytes);
-  const auto components = static_cast<double>(sketch ? n_components(*sketch) : given.n_components);
+  const auto components = static_cast<double>(sketch ? n_components(*sketch) : given.components());
   const OutputCoupling& coupling = given.kernel ? given.kernel->terms()[0].coupling : given.coupling;
-  by_eigen = given.alpha == 0 || (!std::holds_alternative<Independent>(coupling) && dim_out > 8);
+  by_eigen = alpha == 0 || (!std::holds_alternative<Independent>(coupling) && dim_out > 8);
   m = components;
   order = components * static_cast<double>(factor_columns(given.coupling, dim_out));
   if (given.kernel) {

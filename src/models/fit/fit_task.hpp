@@ -24,6 +24,7 @@ struct FitTask {
   Approximation approximation;
   std::optional<sketches::Distribution> sketch;
   Solver solver;
+  double alpha;          // given or chosen
   bool squared, smooth;  // the loss
 
   double n = 0;             // rows

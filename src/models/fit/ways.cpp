@@ -87,13 +87,13 @@ KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way) {
   if (posed.primal()) {
     Moments sums = fit.sum(*posed.features(fit.rows));
     PhaseTimer timer(fit.report, "solve");
-    solution = posed.expansion ? solve_expanded(sums, *posed.expansion, fit.options.alpha, fit.options.fit_intercept,
+    solution = posed.expansion ? solve_expanded(sums, *posed.expansion, fit.task.alpha, fit.options.fit_intercept,
                                                 fit.execution, fit.report)
                                : solve_primal(sums, fit.problem(), fit.execution, fit.report);
   } else {
     PhaseTimer timer(fit.report, "solve");
     solution = fit.task.separable ? solve_dual(posed.K, posed.dual, fit.problem(), fit.execution, fit.report)
-                                  : solve_dual_blocks(posed.K, posed.dual, fit.options.alpha, fit.options.fit_intercept,
+                                  : solve_dual_blocks(posed.K, posed.dual, fit.task.alpha, fit.options.fit_intercept,
                                                       fit.execution, fit.report);
   }
   if (posed.to_map) solution.coefficients = posed.to_map(solution.coefficients);

@@ -110,7 +110,7 @@ KernelMachine<T> run_blocks_cg(FitPipeline<T>& fit) {
   LinearSolution solution;
   {
     PhaseTimer timer(fit.report, "cg");
-    solution = solve_dual_blocks_cg(product, dual, fit.options.alpha, fit.options.fit_intercept, fit.iterations(),
+    solution = solve_dual_blocks_cg(product, dual, fit.task.alpha, fit.options.fit_intercept, fit.iterations(),
                                     fit.execution, fit.report, {map.diagonal(), column});
   }
   return fit.finish(std::move(map), solution);

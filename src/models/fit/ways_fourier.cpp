@@ -32,7 +32,7 @@ MemoryUse primal_memory(const FitTask& t) {
   add_map(use, t);
   add_moments(use, t, t.m + t.p + 1, t.options.keep_moments ? 2 : 1);
   if (!t.separable) {
-    add_system(use, "a matrix", t.order, t.options.alpha == 0);
+    add_system(use, "a matrix", t.order, t.alpha == 0);
     use.add("factors", 2 * t.order * t.p * number_bytes);
     if (t.path && t.leave_one_out) use.add("rotated features", t.m * t.order * t.p * (number_bytes + t.scalar_bytes));
   } else if (t.by_eigen) {
@@ -115,14 +115,14 @@ double passes(double c, double tol, double rows_per_alpha) {
 // Fits of less than half a second are not worth the choice.
 SubsetChoice choose_subset(const FitTask& t) {
   SubsetChoice best;
-  if (t.n * t.m * t.m < 1e11 || !(t.options.alpha > 0)) return best;
+  if (t.n * t.m * t.m < 1e11 || !(t.alpha > 0)) return best;
   const Rates rates = Rates::of(t.scalar_bytes < 8);
   const double tol = std::min(t.options.tol, auto_tolerance(t));
   const double factor = std::pow(t.m, 3) / 3 * rates.single_factor, pass = t.n * rates.pass(t.m, t.d, t.p);
   for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
     if (2 * c * t.m > t.n) break;  // the sample would be most of the rows
     const double cost =
-        c * std::pow(t.m, 3) * rates.reduced + factor + passes(c, tol, t.n / (t.m * t.options.alpha)) * pass;
+        c * std::pow(t.m, 3) * rates.reduced + factor + passes(c, tol, t.n / (t.m * t.alpha)) * pass;
     if (cost < best.cost) best = {c * t.m, cost};
   }
   return best;
@@ -162,7 +162,7 @@ KernelMachine<T> run_cg(FitPipeline<T>& fit, Index subset_rows, IterationOptions
       solution = solve_primal_cg(*features, fit.origin, fit.problem(), subset_rows, limits, fit.execution, fit.report);
     } else {
       const Expansion expansion(*fit.kernel, map.unit_frequencies(), fit.rows.dim_out());
-      solution = solve_expanded_cg(*features, expansion, fit.origin, fit.options.alpha, fit.options.fit_intercept,
+      solution = solve_expanded_cg(*features, expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept,
                                    limits, fit.execution, fit.report);
     }
   }
@@ -244,7 +244,7 @@ KernelMachine<T> run_iterative(FitPipeline<T>& fit, const Way<T>& way) {
   {
     PhaseTimer timer(fit.report, solver_name(way.solver));
     const auto features = rows_of(map, fit.rows, FeatureStorage::none, fit.execution);
-    const ExpandedProblem problem{*features, expansion, fit.origin, fit.options.alpha, fit.options.fit_intercept};
+    const ExpandedProblem problem{*features, expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept};
     if (way.solver == Solver::lsmr) {
       solution = solve_expanded_lsmr(problem, fit.iterations(), fit.execution, fit.report);
     } else if (way.solver == Solver::idr) {

@@ -20,7 +20,7 @@ template <Real T>
 LinearSolution minimise(FitPipeline<T>& fit, Solver solver, const FeatureRows& features, const CoefficientSpace& space,
                         Matrix<double> targets, Vector<double> weights) {
   const FitOptions& o = fit.options;
-  ConvexLossProblem problem{o.loss, std::move(targets), std::move(weights), o.alpha, o.fit_intercept};
+  ConvexLossProblem problem{o.loss, std::move(targets), std::move(weights), fit.task.alpha, o.fit_intercept};
   PhaseTimer timer(fit.report, "solve");
   const std::string reason = fit.report.reason;
   if (solver == Solver::adam) {

@@ -139,7 +139,7 @@ class WhatIf {
     options.n_components = static_cast<Index>(count);
     if (options.sketch) {
       options.sketch =
-          sketches::make_sketch(sketch_name(*options.sketch), options.n_components, sketch_parameters(*options.sketch));
+          sketches::make_sketch(sketch_name(*options.sketch), options.components(), sketch_parameters(*options.sketch));
     }
   }
   bool with_components(FitOptions options, double count) const {
@@ -194,6 +194,11 @@ const PlannedWay* MemoryPlan::find(Solver solver) const {
   const auto found =
       std::find_if(ways.begin(), ways.end(), [&](const PlannedWay& way) { return way.way->solver == solver; });
   return found == ways.end() ? nullptr : &*found;
+}
+
+bool fits_budget(const std::vector<const WayInfo*>& table, const FitTask& task, Index rows,
+                 const std::function<double(Index)>& source) {
+  return WhatIf(table, task, source).with_rows(static_cast<double>(rows));
 }
 
 MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& task, std::optional<Index> rows,

@@ -67,6 +67,10 @@ struct MemoryPlan {
   const PlannedWay* find(Solver solver) const;
 };
 
+// Whether some way for these options and so many rows keeps to the budget.
+bool fits_budget(const std::vector<const WayInfo*>& table, const FitTask& task, Index rows,
+                 const std::function<double(Index)>& source);
+
 // `rows`: of positive weight, or those of the source; when not known, only ways that hold nothing for each row are
 // planned. `source(rows)`: bytes that the source holds for blocks of so many. Error when nothing fits; folds may then
 // be fitted one by one, and the plan is empty.
