@@ -71,7 +71,7 @@ void FitArguments::add(CLI::App& command) {
          "Random Fourier features, the kernel itself, or a sketch: sub_sample, sparse_rademacher, ...");
   option("--components", components_, "auto|N",
          "Number of Fourier features, even, of spectral_mixture 600; or size of the sketch")
-      ->check(looks_like_number({"auto"}));
+      ->check(CLI::IsMember({"auto"}) | looks_like_integer());
   command.add_option("--density", density_, "Share of entries in sparse_rademacher, sparse_gaussian [20 / rows]")
       ->type_name("NUMBER");
   command

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina::testing {
 namespace {
@@ -37,7 +38,7 @@ class Kernels : public ::testing::Test {
   TempDir folder_;
   const std::string table_ = folder_.path("field.csv"), model_ = folder_.path("m");
   const Dataset field_ = vector_field("curl-free", 150, {.noise = 0.05, .seed = 1});
-  FitOptions options_;
+  FitOptions options_ = given_numbers();
 };
 
 // What the registries have, down to each parameter, is an option of the program, and its help says so.

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "program.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina::testing {
 
@@ -180,7 +181,7 @@ TEST_F(MixtureCommands, DeviationsOfKernelMachines) {
   exact.insert(exact.end(), {"--approximation", "exact"});
   run_well(exact);
   run_well({"predict", at("k"), at("test.csv"), "--std", "--out", at("p.csv")});
-  FitOptions o;
+  FitOptions o = given_numbers();
   o.approximation = "exact";
   o.alpha = 0.1;
   const auto machine = KernelMachine<double>::fit(train.leftCols(1), train.rightCols(1), o);

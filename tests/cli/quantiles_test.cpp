@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina::testing {
 namespace {
@@ -34,7 +35,7 @@ TEST_F(QuantileCommands, PredictAColumnForEachLevel) {
   std::vector<std::string> names;
   for (const Column& column : predicted.columns) names.push_back(column.name);
   EXPECT_EQ(names, (std::vector<std::string>{"price@0.1", "price@0.5", "price@0.9"}));
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 20;
   options.scale_inputs = true;
   options.loss = Pinball({0.1, 0.5, 0.9});

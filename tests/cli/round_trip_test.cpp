@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina::testing {
 
@@ -25,7 +26,7 @@ const Matrix<double>& test() {
 }
 
 FitOptions small_fit() {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 64;
   options.alpha = 0.1;
   options.seed = 3;
@@ -264,7 +265,7 @@ TEST_F(Program, FindsColumnsByNameElseByPosition) {
   run_well({"predict", folder_.path("middle"), folder_.path("all.npy"), "--out", folder_.path("p.npy")});
   Matrix<double> others(n_test, 6);
   others << test().col(0), test().rightCols(5);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 8;
   options.scale_inputs = true;
   const auto machine = KernelMachine<double>::fit(others, test().col(1), options);

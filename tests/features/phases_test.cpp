@@ -16,6 +16,7 @@
 
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -102,7 +103,7 @@ TEST(RandomPhases, ALargerMapBeginsWithASmallerOnes) {
 
 template <Real T>
 FitOptions options_of(const Kernel& kernel, const std::string& solver = "direct") {
-  FitOptions o;
+  FitOptions o = given_numbers();
   o.kernel = kernel;
   o.sampling = Sampling::phases;
   o.n_components = 100;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "support/random_matrix.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -41,7 +42,7 @@ class WeightedEvaluation : public ::testing::Test {
     EXPECT_NEAR(a.loss, b.loss, tolerance * (1 + b.loss));
   }
   static KernelMachine<T> machine(const Loss& loss, Index p) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.loss = loss;
     options.n_components = 20;
     const Matrix<T> X = random_matrix<T>(60, 3, 1);
@@ -98,7 +99,7 @@ TYPED_TEST(WeightedEvaluation, OfMissingTargetsToo) {
 // Of joint quantiles the one target is repeated on the way; its weights are not lost.
 TYPED_TEST(WeightedEvaluation, OfJointQuantilesToo) {
   using T = TypeParam;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.loss = Pinball({0.1, 0.5, 0.9});
   options.n_components = 20;
   const auto model = KernelMachine<T>::fit(random_matrix<T>(60, 2, 1), random_matrix<T>(60, 1, 2), options);

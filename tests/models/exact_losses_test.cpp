@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "support/random_matrix.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina::testing {
 namespace {
@@ -38,7 +39,7 @@ struct Data {
 };
 
 FitOptions exact_options(const Loss& loss, double alpha) {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.kernel = Kernel(Gaussian(1.0));
   options.approximation = "exact";
   options.loss = loss;
@@ -54,7 +55,7 @@ SolveReport by_eigenvectors(const Data<T>& data, const FitOptions& options) {
   const Matrix<double> phi = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
   SolveReport report;
   (void)solve_convex_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, phi.cols(), data.Y.cols()),
-                          {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), options.alpha,
+                          {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), *options.alpha,
                            options.fit_intercept},
                           Direction::newton, {1000, 1e-8}, Execution{}, report);
   return report;
@@ -72,7 +73,7 @@ double objective(const Data<T>& data, const FitOptions& options, const KernelMac
                options.loss);
   }
   const Matrix<double> K = data.gram()(kept, kept), C = machine.coefficients().template cast<double>();
-  return sum + options.alpha / 2 * C.cwiseProduct(K * C).sum();
+  return sum + *options.alpha / 2 * C.cwiseProduct(K * C).sum();
 }
 
 template <class T>

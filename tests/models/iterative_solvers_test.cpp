@@ -4,6 +4,7 @@
 
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -51,7 +52,7 @@ TYPED_TEST(IterativeSolvers, ReachTheDirectSolution) {
     for (const Kernel& kernel : kernels) {
       for (const bool intercept : {false, true}) {
         for (const bool weighted : {false, true}) {
-          FitOptions options;
+          FitOptions options = given_numbers();
           options.kernel = kernel;
           options.n_components = 60;
           options.alpha = 0.5;
@@ -87,7 +88,7 @@ TYPED_TEST(IterativeSolvers, AreEqualOnAnyNumberOfThreads) {
   using T = TypeParam;
   const Rows<T> rows(5000);
   for (const auto& solver : solvers) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = CurlFree(Gaussian(0.8)) + DivergenceFree(Gaussian(1.0));
     options.n_components = 40;
     options.solver = solver;
@@ -107,7 +108,7 @@ TYPED_TEST(IterativeSolvers, AreEqualOnAnyNumberOfThreads) {
 TYPED_TEST(IterativeSolvers, ConvergeOnStreamedRows) {
   using T = TypeParam;
   const Rows<T> rows(10000);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.kernel = Gaussian(1.0);
   options.n_components = 40;
   options.execution.memory_budget = 112'500 * sizeof(T);  // rows may take a quarter of it
@@ -128,7 +129,7 @@ TYPED_TEST(IterativeSolvers, SayWhenTheyDidNotConverge) {
   using T = TypeParam;
   const Rows<T> rows(500);
   for (const auto& solver : solvers) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = Gaussian(1.0);
     options.alpha = 1e-3;
     options.solver = solver;
@@ -145,7 +146,7 @@ TYPED_TEST(IterativeSolvers, SayWhenTheyDidNotConverge) {
 TYPED_TEST(IterativeSolvers, EdgeShapes) {
   using T = TypeParam;
   for (const auto& solver : solvers) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = Gaussian(1.0);
     options.n_components = 2;
     options.solver = solver;
@@ -167,7 +168,7 @@ TYPED_TEST(IterativeSolvers, StopWhenAsked) {
   const Rows<T> rows(200);
   for (const auto& solver : solvers) {
     int total = 0;
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = Gaussian(1.0);
     options.n_components = 40;
     options.solver = solver;
@@ -186,7 +187,7 @@ TYPED_TEST(IterativeSolvers, StopWhenAsked) {
 TEST(ExactConjugateGradients, ConvergeInFewIterations) {
   const Rows<double> rows(1000);
   for (const Kernel& kernel : {Kernel(Gaussian(2.0)), Kernel(CurlFree(Gaussian(2.0)))}) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = kernel;
     options.approximation = "exact";
     options.alpha = 1e-4;
@@ -204,7 +205,7 @@ TEST(SolverChoice, SaysWhy) {
   const Rows<double> rows(300);
   const testing::TempDir folder;
   const auto reason = [&](auto change) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = CurlFree(Gaussian(1.0));
     options.n_components = 100;
     change(options);
@@ -227,7 +228,7 @@ TEST(SolverChoice, SaysWhy) {
             "cg: with a matrix of order 300 the fit would need 6.41 MB, the memory budget is 500 kB");
   // 60 outputs that are not separable: a system of order 3600 from 30 frequencies.
   const Matrix<double> Y = random_matrix(30, 60, 2);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.kernel = Kernel(Gaussian(1.0)) + Kernel(Gaussian(2.0));
   options.n_components = 60;
   const auto model = KernelMachine<double>::fit(Matrix<double>(rows.X.topRows(30)), Y, options);
@@ -238,7 +239,7 @@ TEST(SolverChoice, SaysWhy) {
 TEST(SolverChoice, RefusesIterativeSolversOfExactMachines) {
   const Rows<double> rows(20);
   for (const auto& solver : solvers) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.approximation = "exact";
     options.solver = solver;
     EXPECT_THROW(KernelMachine<double>::fit(rows.X, rows.Y, options), Error);

@@ -8,6 +8,7 @@
 #include <Eigen/LU>
 
 #include "support/random_matrix.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -93,7 +94,7 @@ TEST(Posterior, EqualsTheDenseGaussianProcess) {
   for (const Kernel& kernel : all_kernels()) {
     for (const bool intercept : {false, true}) {
       for (const Index components : {0, 10, 60}) {  // exact; more rows than features, and fewer
-        FitOptions options;
+        FitOptions options = given_numbers();
         options.kernel = kernel;
         options.approximation = components == 0 ? "exact" : "fourier";
         options.n_components = components;
@@ -113,7 +114,7 @@ TEST(Posterior, EqualsTheDenseGaussianProcess) {
 
 TEST(Posterior, FilesKeepTheWeightsOfExactMachines) {
   const Data data;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.approximation = "exact";
   const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
   ModelFile file = machine.to_file();
@@ -129,7 +130,7 @@ TEST(Posterior, FilesKeepTheWeightsOfExactMachines) {
 
 TEST(Posterior, SaysWhatItLacks) {
   const Data data;
-  FitOptions options;
+  FitOptions options = given_numbers();
   const auto without = KernelMachine<double>::fit(data.X, data.Y, options);
   EXPECT_THROW(Posterior<double>{without}, Error);
   options.keep_moments = true;

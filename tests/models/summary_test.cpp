@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "support/random_matrix.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -160,7 +161,7 @@ TEST(RowSample, LargeWeightsCostNothing) {
     one_large[17] = w;
     EXPECT_EQ(summary_of(X, one_large).sample.rows(), sample_size);
   }
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 10;
   const std::vector<double> weights(3000, 1e8);
   EXPECT_TRUE(KernelMachine<double>::fit(X, Y, options, weights.data()).predict(X).allFinite());

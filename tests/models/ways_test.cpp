@@ -9,6 +9,7 @@
 
 #include "support/random_matrix.hpp"
 #include "support/row_sources.hpp"
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -22,7 +23,7 @@ constexpr Index n = 900, d = 3, p = 3;
 
 struct Setting {
   std::string name;
-  FitOptions options;
+  FitOptions options = given_numbers();
 };
 
 // One fit for each approximation, solver, loss and kind of kernel that some way takes.
@@ -35,7 +36,7 @@ std::vector<Setting> settings() {
     for (const bool separable : {true, false}) {
       for (const Loss& loss : losses) {
         for (const std::string& solver : solver_names()) {
-          FitOptions options;
+          FitOptions options = given_numbers();
           options.approximation = approximation;
           options.loss = loss;
           options.solver = solver;
@@ -57,14 +58,14 @@ std::vector<Setting> settings() {
       }
     }
   }
-  FitOptions wide;  // fewer rows than features
+  FitOptions wide = given_numbers();  // fewer rows than features
   wide.n_components = 1000;
   wide.length_scale = 1.5;
   wide.max_iter = 4;
   all.push_back({"fourier dual", wide});
   wide.loss = Huber(0.5);
   all.push_back({"fourier dual huber", wide});
-  FitOptions sparse;
+  FitOptions sparse = given_numbers();
   sparse.approximation = "sparse_rademacher";
   sparse.n_components = 15;
   sparse.length_scale = 1.5;
@@ -154,7 +155,7 @@ TEST(Ways, AnErrorInAnyBlockEndsTheFit) {
 // A path of alphas and a choice among them, too.
 TEST(Ways, PathsOfPartsChangeNoBit) {
   for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.approximation = approximation;
     options.n_components = 20;
     options.length_scale = 1.5;

@@ -95,6 +95,9 @@ struct FitOptions : EarlyStopping {
 
   void check() const;  // Error for a value out of range
   Index components() const { return n_components.value_or(usual_components); }
+  // What the words stand for where nothing is chosen: a Gaussian kernel, Fourier features, alpha 1, inputs scaled where
+  // the width is the median.
+  FitOptions without_choices() const;
   // Whether the width of the kernel comes from the data.
   bool width_from_data() const { return !kernel && !length_scale; }
   // Of the sums over rows that keep_moments keeps, with p targets.

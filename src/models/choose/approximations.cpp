@@ -103,7 +103,9 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
     const double order = task.separable ? n : n * p;
     FitOptions exact = options;
     exact.approximation = "exact";
-    const bool by_solver = options.solver != "auto" && options.solver != "direct";
+    // A solver or a sampling of frequencies that was asked for says which.
+    const bool by_solver =
+        (options.solver != "auto" && options.solver != "direct") || options.sampling != Sampling::iid;
     if (!by_solver && !options.n_components && order <= (squared ? exact_rows : exact_rows_other_losses) && fits(exact)) {
       options.approximation = "exact";
       say(format_text("exact: {} rows", summary.rows));

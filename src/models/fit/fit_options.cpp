@@ -53,6 +53,18 @@ double FitOptions::moment_bytes(Index p) const {
   return sizeof(double) * order * order;
 }
 
+FitOptions FitOptions::without_choices() const {
+  FitOptions fixed = *this;
+  if (scale_inputs == InputScaling::automatic) fixed.scale_inputs = width_from_data();
+  if (kernel_name == "auto") fixed.kernel_name = Gaussian::name;
+  if (approximation == "auto") fixed.approximation = "fourier";
+  fixed.width = WidthRule::median;
+  fixed.metric = MetricRule::identity;
+  fixed.n_components = components();
+  fixed.alpha = alpha.value_or(usual_alpha);
+  return fixed;
+}
+
 std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
   if (sketch) return sketch;
   if (approximation == "auto" || approximation == "fourier" || approximation == "exact") return std::nullopt;
@@ -88,9 +100,7 @@ void FitOptions::check() const {
             "non_crossing is for the pinball loss with levels in ascending order");
   }
   require(task.alpha >= 0 && std::isfinite(task.alpha), "alpha must be finite and not negative, found {}", task.alpha);
-  require(!by_evidence || (squared && task.fourier()),
-          "alpha 'evidence' is for Fourier features and the squared loss; found approximation '{}' and loss '{}'",
-          sketched ? sketch_name(*chosen_sketch()) : approximation, loss_name(loss));
+  require(!by_evidence || squared, "alpha 'evidence' is for the squared loss, found loss '{}'", loss_name(loss));
   if (alpha_by) {
     const char* rule = *alpha_by == AlphaScore::gcv ? "gcv" : "leave_one_out";
     require(squared, "alpha '{}' is for the squared loss, found loss '{}'", rule, loss_name(loss));

@@ -64,7 +64,8 @@ MachinePath<T> fit_path(RowSource<T>& rows, const FitOptions& options, const std
   options.check();
   require(rows.dim_out() > 0, "fit: Y has no columns");
   DataRows<T> data(rows);
-  return FitPipeline<T>(data, options).run_path(alphas, leave_one_out);
+  const FitOptions fixed = options.without_choices();
+  return FitPipeline<T>(data, fixed).run_path(alphas, leave_one_out);
 }
 
 #define CARMINA_INSTANTIATE(T)   \

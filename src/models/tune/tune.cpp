@@ -260,6 +260,7 @@ std::vector<double> default_alphas(const Loss& loss) {
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {
   TuneOptions options = given;
+  options.fit = given.fit.without_choices();
   options.fit.alpha_by.reset();  // trials have an alpha each
   check_list("alphas", options.alphas);
   check_list("length_scales", options.length_scales);
