@@ -49,7 +49,7 @@ void FitArguments::add(CLI::App& command) {
   };
   option("--kernel", kernel_, alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
          "The scalar kernel; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
-  for (const auto& [name, help] : kernel_parameter_help()) {
+  for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
   }
   command
@@ -128,7 +128,7 @@ void FitArguments::check_words() {
           seed_);
   fit.fit_intercept = !no_intercept_;
   if (is_mixture()) {
-    require_known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
+    require_known("--solver", fit.solver, mixture_solver_names());
     mixture = mixture_arguments_.options(*this, *command_);
     return;
   }
@@ -176,12 +176,11 @@ Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<do
 }
 
 void FitArguments::check_sketch() {
-  if (fit.approximation == "fourier" || fit.approximation == "exact") {
+  if (!fit.chosen_sketch()) {  // an unknown name is refused with a list
     require(!density_ && !draws_, "--{} is for sketches, --approximation is {}", density_ ? "density" : "draws",
             fit.approximation);
     return;
   }
-  fit.chosen_sketch();  // an unknown name is refused with a list
   sketches::Parameters parameters;
   if (density_) parameters["density"] = {*density_};
   if (draws_) parameters["m"] = {*draws_};
