@@ -94,8 +94,6 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
     sketch = record.pop("sketch")
     if sketch is not None:
         record["approximation"] = sketch
-    if record["approximation"] != "fourier":
-        del record["n_components"]
     if record["loss"] == losses.Squared():
         del record["loss"]
     estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)
