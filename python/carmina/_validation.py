@@ -36,9 +36,7 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
 def checked_rows(estimator: Any, *arrays: Any, filled: bool, **options: Any) -> Any:
     """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them."""
     try:
-        return validate_data(
-            estimator, *arrays, ensure_all_finite="allow-nan" if filled else True, **options
-        )
+        return validate_data(estimator, *arrays, ensure_all_finite="allow-nan" if filled else True, **options)
     except ValueError as error:
         if "Input X contains NaN" not in str(error):
             raise

@@ -92,7 +92,7 @@ def test_wrong_data_for_predictions():
     model = KernelRegressor(n_components=10).fit(X, Y)
     with pytest.raises(ValueError, match=r"2 features.*expecting 3"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="NaN.*fill_missing=True"):
+    with pytest.raises(ValueError, match=r"NaN.*fill_missing=True"):
         model.predict(with_value(X, np.nan))
 
 
