@@ -33,13 +33,13 @@ inline ModelFile from_bytes(const nb::bytes& bytes) {
   return decode_model(copy, "pickled model");
 }
 
-// For a type with a member `estimator` and a function to_file.
+// For a type with a member `estimator`.
 template <class M>
-void def_saved(nb::class_<M>& type) {
+void def_saved(nb::class_<M>& type, ModelFile (*to_file)(const M&)) {
   type.def_rw("estimator", &M::estimator, "The package's own description, kept in the file.")
       .def(
           "save",
-          [](const M& self, const std::string& path) {
+          [to_file](const M& self, const std::string& path) {
             nb::gil_scoped_release unlocked;
             write_model_file(path, to_file(self));
           },

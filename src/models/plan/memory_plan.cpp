@@ -81,10 +81,10 @@ class WhatIf {
     const bool stationary =
         !options.kernel || std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(), stationary_term);
     const auto most = static_cast<double>(std::numeric_limits<int>::max());
-    const auto other = std::find_if(table_.begin(), table_.end(), [&](const WayInfo* way) {
+    const auto instead = std::find_if(table_.begin(), table_.end(), [&](const WayInfo* way) {
       return !task_.automatic() && way->by_itself && way->applies(task_) && with_solver(way->solver);
     });
-    if (other != table_.end()) choices.push_back(format_text("solver '{}'", (*other)->solver.word));
+    if (instead != table_.end()) choices.push_back(format_text("solver '{}'", (*instead)->solver.word));
     if (median && with_width()) choices.emplace_back("a given length scale");
     if (task_.exact()) {
       const double rows = largest(1, task_.n, [&](double count) { return with_rows(count); });
