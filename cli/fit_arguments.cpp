@@ -48,8 +48,9 @@ void FitArguments::add(CLI::App& command) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
   option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
-         "The scalar kernel; auto: gaussian or matern, by errors of left-out rows; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
-  for (const auto& [name, help] : kernel_parameter_help()) {
+         "The scalar kernel; auto: gaussian or matern, by errors of left-out rows; polynomial, sobolev1: exact or "
+         "sketched; spectral_mixture: learnt from the data");
+  for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
   }
   command
@@ -142,7 +143,7 @@ void FitArguments::check_words() {
     fit.n_components = count;
   }
   if (is_mixture()) {
-    require_known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
+    require_known("--solver", fit.solver, mixture_solver_names());
     mixture = mixture_arguments_.options(*this, *command_);
     return;
   }
@@ -197,12 +198,11 @@ Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<do
 }
 
 void FitArguments::check_sketch() {
-  if (fit.approximation == "auto" || fit.approximation == "fourier" || fit.approximation == "exact") {
+  if (!fit.chosen_sketch()) {  // an unknown name is refused with a list
     require(!density_ && !draws_, "--{} is for sketches, --approximation is {}", density_ ? "density" : "draws",
             fit.approximation);
     return;
   }
-  fit.chosen_sketch();  // an unknown name is refused with a list
   sketches::Parameters parameters;
   if (density_) parameters["density"] = {*density_};
   if (draws_) parameters["m"] = {*draws_};

@@ -27,6 +27,7 @@ def digits(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def classifier(components: int, gamma: float, alpha: float, seed: int, threads: int) -> KernelClassifier:
     return KernelClassifier(
+        kernel="gaussian",
         n_components=components,
         gamma=gamma,
         alpha=alpha,

@@ -36,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     >>> import os, tempfile, carmina
     >>> data = carmina.datasets.friedman(100, random_state=0)
-    >>> model = carmina.KernelRegressor(n_components=50, random_state=0).fit(data.X, data.Y)
+    >>> model = carmina.KernelRegressor(gamma=0.5, alpha=1.0, n_components=50).fit(data.X, data.Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(os.path.join(folder, "model.safetensors"))
     ...     again = carmina.load(os.path.join(folder, "model.safetensors"))
@@ -94,8 +94,6 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
     sketch = record.pop("sketch")
     if sketch is not None:
         record["approximation"] = sketch
-    if record["approximation"] != "fourier":
-        del record["n_components"]
     if record["loss"] == losses.Squared():
         del record["loss"]
     estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)

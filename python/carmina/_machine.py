@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from carmina import _core, _files, kernels, losses, sketches
 from carmina._kernels import coupled, is_scalar, named
@@ -22,6 +22,7 @@ from carmina._validation import (
     APPROXIMATIONS,
     SAMPLINGS,
     SOLVERS,
+    checked_rows,
     component_count,
     integer,
     kernel_or_name,
@@ -190,7 +191,8 @@ class KernelMachineEstimator(BaseEstimator):
         --------
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(300, noise=0.5, random_state=0)
-        >>> path = KernelRegressor(n_components=100, random_state=0).path(data.X, data.Y, leave_one_out=True)
+        >>> model = KernelRegressor(gamma=0.5, n_components=100, random_state=0)
+        >>> path = model.path(data.X, data.Y, leave_one_out=True)
         >>> len(path.alphas), bool(path.leave_one_out[path.best_index] == path.leave_one_out.min())
         (20, True)
         >>> path.estimator(path.best_index).predict(data.X).shape
@@ -237,14 +239,8 @@ class KernelMachineEstimator(BaseEstimator):
         return FitTask(X, Y, sample_weight, options, attributes)
 
     def _validated(self, X: ArrayLike, y: ArrayLike, **targets: Any) -> tuple[NDArray, NDArray]:
-        return validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self.fill_missing else True,
-            **targets,
-        )
+        dtypes = [np.float64, np.float32]
+        return checked_rows(self, X, y, filled=self.fill_missing, dtype=dtypes, **targets)
 
     def _fit_task(self: Estimator, task: FitTask) -> Estimator:
         machine = _core.Machine.fit(task.X, task.Y, task.weights, task.options, **self._resources())
@@ -269,14 +265,9 @@ class KernelMachineEstimator(BaseEstimator):
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
-        filled = self._machine.record["fill_missing"]
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            dtype=self._machine.dtype,
-            ensure_all_finite="allow-nan" if filled else True,
-        )
+        machine = self._machine
+        filled = machine.record["fill_missing"]
+        return checked_rows(self, X, filled=filled, dtype=machine.dtype, reset=False)
 
     def _predict_machine(self, X: NDArray) -> NDArray:
         """Of checked inputs."""

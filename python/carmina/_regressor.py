@@ -129,6 +129,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     --------
     >>> from carmina import KernelRegressor, datasets, kernels, outputs
     >>> data = datasets.vector_field("curl-free", 400, noise=0.01, random_state=0)
+    >>> chosen = KernelRegressor(random_state=0).fit(data.X[:200], data.Y[:200])
+    >>> chosen.score(data.X, data.clean) > 0.99
+    True
+    >>> "error for left-out rows" in chosen.report_.text
+    True
+
+    With numbers:
+
     >>> K = kernels.Decomposable(kernels.Gaussian(0.4), outputs.identity(2))
     >>> model = KernelRegressor(K, n_components=400, alpha=1e-3, random_state=0).fit(data.X, data.Y)
     >>> model.score(data.X, data.clean) > 0.99
@@ -197,10 +205,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         >>> import numpy as np
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(400, random_state=0)
-        >>> parts = KernelRegressor(n_components=100, gamma=0.5, random_state=0)
+        >>> parts = KernelRegressor(n_components=100, gamma=0.5, alpha=1.0, random_state=0)
         >>> for rows in np.array_split(np.arange(400), 4):
         ...     parts = parts.partial_fit(data.X[rows], data.Y[rows])
-        >>> whole = KernelRegressor(n_components=100, gamma=0.5, random_state=0).fit(data.X, data.Y)
+        >>> whole = KernelRegressor(n_components=100, gamma=0.5, alpha=1.0, random_state=0)
+        >>> whole = whole.fit(data.X, data.Y)
         >>> bool(abs(parts.predict(data.X) - whole.predict(data.X)).max() < 1e-8)
         True
         """
@@ -304,7 +313,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         --------
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(300, random_state=0)
-        >>> model = KernelRegressor(n_components=500, random_state=0).fit(data.X, data.Y)
+        >>> model = KernelRegressor(gamma=0.5, alpha=1.0, n_components=500, random_state=0)
+        >>> model = model.fit(data.X, data.Y)
         >>> report = model.approximation_report(data.X)
         >>> report.n_components, bool(report.rms_error < 0.1)
         (500, True)

@@ -103,7 +103,8 @@ def tune(
     --------
     >>> from carmina import KernelRegressor, datasets, tune
     >>> data = datasets.friedman(300, noise=0.5, random_state=0)
-    >>> result = tune(KernelRegressor(n_components=100, random_state=0), data.X, data.Y)
+    >>> model = KernelRegressor("gaussian", "fourier", gamma="median", n_components=100, random_state=0)
+    >>> result = tune(model, data.X, data.Y)
     >>> sorted(result.best_params_), len(result.trials)
     (['alpha', 'gamma'], 85)
     >>> result.best_estimator_.predict(data.X).shape

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 from carmina import _core, kernels, losses, sketches
 
@@ -30,6 +31,18 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
     if isinstance(value, str) and value in allowed:
         return value
     raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
+
+
+def checked_rows(estimator: Any, *arrays: Any, filled: bool, **options: Any) -> Any:
+    """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them."""
+    try:
+        return validate_data(estimator, *arrays, ensure_all_finite="allow-nan" if filled else True, **options)
+    except ValueError as error:
+        if "Input X contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            "Input X contains NaN; fit with fill_missing=True to have the means of the columns in their place"
+        ) from None
 
 
 SAMPLINGS = _core.sampling_names()

@@ -2,8 +2,6 @@
 #include <carmina/models/alpha_path.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/posterior.hpp>
-#include <cmath>
-#include <cstring>
 #include "models/machine/machine_map.hpp"
 
 #include <nanobind/stl/map.h>
@@ -13,9 +11,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "fit_rows.hpp"
 #include "kernel_values.hpp"
 #include "loss_values.hpp"
 #include "mixture_machine.hpp"
+#include "model_state.hpp"
 #include "running.hpp"
 #include "sketch_values.hpp"
 #include "solve_report.hpp"
@@ -38,48 +38,33 @@ struct Machine {
 };
 
 ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file) {
-  ModelFile file = self.visit([storage](const auto& m) { return m.to_file(storage); });
-  if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
-  return file;
+  return with_estimator(self.visit([storage](const auto& m) { return m.to_file(storage); }), self.estimator);
 }
 
 Machine from_file(const ModelFile& file, const std::string& source, const std::optional<Kernel>& apart = {}) {
-  const auto text = file.texts.find("estimator");
-  return {kernel_machine_from_file(file, source, apart), text == file.texts.end() ? std::string() : text->second};
+  return {kernel_machine_from_file(file, source, apart), estimator_of(file)};
 }
 
 // The file's bytes; a kernel made of functions, which no file holds, beside them.
 nb::tuple to_state(const Machine& self) {
   const Kernel& kernel = self.visit([](const auto& m) -> const Kernel& { return m.kernel(); });
   const bool apart = kernel.has_user_spectrum();
-  const std::vector<std::byte> bytes =
-      encode_model(to_file(self, apart ? KernelStorage::apart : KernelStorage::in_file));
-  return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+  return nb::make_tuple(to_bytes(to_file(self, apart ? KernelStorage::apart : KernelStorage::in_file)),
                         apart ? to_python(kernel) : nb::none());
 }
 
 Machine from_state(const nb::bytes& bytes, nb::handle kernel) {
-  std::vector<std::byte> copy(bytes.size());
-  std::memcpy(copy.data(), bytes.c_str(), copy.size());
   std::optional<Kernel> apart;
   if (!kernel.is_none()) apart = nb::cast<const Kernel&>(kernel);
-  return from_file(decode_model(copy, "pickled model"), "pickled model", apart);
+  return from_file(from_bytes(bytes), "pickled model", apart);
 }
 
 Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
             nb::handle progress) {
   options.execution = make_execution(threads, memory_budget, progress);
-  return in_precision_of(X, [&](auto precision) -> Machine {
-    using T = decltype(precision);
-    const Rows<T> x(X, "fit: X"), y(Y, "fit: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) {
-      w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "fit: sample_weight");
-      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
-    }
-    return run(options.execution, [&](const Execution&) {
-      return Machine{KernelMachine<T>::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
-    });
+  return in_precision_of(X, [&]<class T>(T) -> Machine {
+    return with_rows<T>("fit", X, Y, weights, options.execution,
+                        [&](MemoryRows<T>& rows) { return Machine{KernelMachine<T>::fit(rows, options), {}}; });
   });
 }
 
@@ -91,13 +76,8 @@ struct Path {
 Path fit_path(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, const std::vector<double>& alphas,
               bool leave_one_out, int threads, std::size_t memory_budget, nb::handle progress) {
   options.execution = make_execution(threads, memory_budget, progress);
-  return in_precision_of(X, [&](auto precision) -> Path {
-    using T = decltype(precision);
-    const Rows<T> x(X, "path: X"), y(Y, "path: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "path: sample_weight");
-    return run(options.execution, [&](const Execution&) {
-      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+  return in_precision_of(X, [&]<class T>(T) -> Path {
+    return with_rows<T>("path", X, Y, weights, options.execution, [&](MemoryRows<T>& rows) {
       return Path{carmina::fit_path(rows, options, alphas.empty() ? path_alphas() : alphas, leave_one_out)};
     });
   });
@@ -119,14 +99,9 @@ nb::list to_list(const std::vector<PathPoint>& points) {
 
 Machine fit_further(const Machine& self, nb::handle X, nb::handle Y, nb::handle weights, int threads,
                     std::size_t memory_budget) {
+  const Execution execution = make_execution(threads, memory_budget, nb::none());
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
-    const Rows<T> x(X, "partial_fit: X"), y(Y, "partial_fit: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "partial_fit: sample_weight");
-    require(!w || w->columns() == x.rows(), "partial_fit: sample_weight has {} entries, X has {} rows",
-            w ? w->columns() : 0, x.rows());
-    return run(make_execution(threads, memory_budget, nb::none()), [&](const Execution& execution) {
-      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+    return with_rows<T>("partial_fit", X, Y, weights, execution, [&](MemoryRows<T>& rows) {
       return Machine{carmina::fit_further(machine, rows, execution), {}};
     });
   });
@@ -226,12 +201,11 @@ nb::dict record(const Machine& self) {
   const FitRecord& record = self.visit([](const auto& m) -> const FitRecord& { return m.record(); });
   nb::dict result;
   result["approximation"] = record.approximation;
-  result["n_components"] = record.n_components;
+  if (record.fourier()) result["n_components"] = record.n_components;
   result["sampling"] = sampling_name(record.sampling);
   result["loss"] = to_python(record.loss);
-  result["sketch"] = record.approximation == "fourier" || record.approximation == "exact"
-                         ? nb::none()
-                         : to_python(sketches::make_sketch(record.approximation, record.n_components, record.sketch));
+  const auto sketch = record.chosen_sketch();
+  result["sketch"] = sketch ? to_python(*sketch) : nb::none();
   result["alpha"] = record.alpha;
   result["path"] = record.path ? nb::object(to_list(*record.path)) : nb::none();
   result["fit_intercept"] = record.fit_intercept;
@@ -337,8 +311,9 @@ void bind_machine(nb::module_& m) {
       .def("machine", [](const Path& self, std::size_t i) {
         return std::visit([i](const auto& path) { return Machine{path.machine(i), {}}; }, self.machines);
       });
-  nb::class_<Machine>(m, "Machine")
-      .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+  nb::class_<Machine> type(m, "Machine");
+  def_saved<Machine>(type, [](const Machine& self) { return to_file(self); });
+  type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
       .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,
            nb::arg("memory_budget") = 0)
@@ -348,19 +323,11 @@ void bind_machine(nb::module_& m) {
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
       .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")
-      .def(
-          "save",
-          [](const Machine& self, const std::string& path) {
-            nb::gil_scoped_release unlocked;
-            write_model_file(path, to_file(self));
-          },
-          nb::arg("path"))
       .def("__getstate__", &to_state)
       .def("__setstate__",
            [](Machine& self, const std::tuple<nb::bytes, nb::object>& state) {
              new (&self) Machine(from_state(std::get<0>(state), std::get<1>(state)));
            })
-      .def_rw("estimator", &Machine::estimator, "The package's own description, kept in the file.")
       .def_prop_ro("dtype",
                    [](const Machine& self) {
                      return self.visit([]<class T>(const KernelMachine<T>&) { return dtype_name<T>; });

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "program.hpp"
 #include <support/given_numbers.hpp>
+#include "program.hpp"
 
 namespace carmina::testing {
 

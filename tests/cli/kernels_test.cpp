@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "program.hpp"
 #include <support/given_numbers.hpp>
+#include "program.hpp"
 
 namespace carmina::testing {
 namespace {
@@ -28,7 +28,7 @@ class Kernels : public ::testing::Test {
     std::vector<std::string> words = {"fit",  table_,         "--targets", "east,north", "--model",
                                       model_, "--components", "64",        "--alpha",    "0.1"};
     words.insert(words.end(), more.begin(), more.end());
-    const std::string said = run_well(words);
+    const std::string said = run_well(with_numbers(words));
     run_well({"predict", model_, table_, "--out", folder_.path("p.npy")});
     const Matrix<double> expected = KernelMachine<double>::fit(field_.X, field_.Y, options_).predict(field_.X);
     EXPECT_LT((read_table(folder_.path("p.npy")).values - expected).cwiseAbs().maxCoeff(), 1e-9) << said;
@@ -94,7 +94,7 @@ TEST_F(Kernels, ThatAreNotFunctionsOfADifference) {
   const auto says = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"fit", table_, "--targets", "2", "--model", model_, "--kernel"};
     words.insert(words.end(), more.begin(), more.end());
-    return run_badly(words);
+    return run_badly(with_numbers(words));
   };
   EXPECT_THAT(says({"polynomial"}), HasSubstr("has no spectral measure; use approximation='exact' or a sketch"));
   EXPECT_THAT(says({"polynomial", "--length-scale", "2"}), HasSubstr("the polynomial kernel has no length scale"));

@@ -148,13 +148,31 @@ TEST(LearnKernelTruth, RefusesWhatItIsNotFor) {
   FitOptions options = given_numbers();
   options.n_components = 10;
   options.by_evidence = true;
-  options.approximation = "exact";
+  options.loss = Huber(1);
   EXPECT_THROW(KernelMachine<double>::fit(X, Y, options), Error);
-  options.approximation = "fourier";
+  options.loss = Squared{};
   options.kernel = CurlFree(Gaussian(1.0), true);
   EXPECT_THROW(KernelMachine<double>::fit(X, Y, options), Error);
   options.kernel.reset();
   EXPECT_THROW(KernelMachine<double>::fit(X, Matrix<double>(Matrix<double>::Zero(20, 1)), options), Error);
+}
+
+// The features learn the kernel; the machine with it is exact, or a sketch.
+TEST(LearnKernelTruth, ServesExactMachinesAndSketches) {
+  const Matrix<double> X = random_matrix(80, 1, 1), noise = random_matrix(80, 1, 2);
+  const Matrix<double> Y = (2 * X.array()).sin() + 0.1 * noise.array();
+  FitOptions options = given_numbers();
+  options.by_evidence = true;
+  const auto features = KernelMachine<double>::fit(X, Y, options);
+  for (const char* approximation : {"exact", "sub_sample"}) {
+    options.approximation = approximation;
+    options.n_components = approximation == std::string("exact") ? usual_components : 60;
+    const auto machine = KernelMachine<double>::fit(X, Y, options);
+    EXPECT_EQ(machine.record().approximation, approximation);
+    EXPECT_EQ(machine.kernel(), features.kernel());
+    EXPECT_EQ(machine.record().alpha, features.record().alpha);
+    EXPECT_LT((machine.predict(X) - features.predict(X)).cwiseAbs().maxCoeff(), 0.05);
+  }
 }
 
 }  // namespace

@@ -122,10 +122,11 @@ TEST(Ways, AreAllTested) {
   for (const Setting& setting : settings()) {
     FitTask task(setting.options, d, p, n, sizeof(double));
     for (const auto& way : ways<double>()) {
-      if (way.applies(task) && way.asked_for(task)) met.insert(std::string(way.name) + " " + solver_name(way.solver));
+      if (way.applies(task) && way.asked_for(task))
+        met.insert(std::string(way.name) + " " + std::string(way.solver.word));
     }
   }
-  for (const auto& way : ways<double>()) all.insert(std::string(way.name) + " " + solver_name(way.solver));
+  for (const auto& way : ways<double>()) all.insert(std::string(way.name) + " " + std::string(way.solver.word));
   EXPECT_EQ(met, all);
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/core/matrix.hpp>
+#include <carmina/core/parameter.hpp>
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -83,6 +85,9 @@ struct Huber : RadialLossBase {
   explicit Huber(double threshold = 1.0) : kappa(threshold) {
     require(kappa > 0 && std::isfinite(kappa), "Huber: kappa must be positive and finite, found {}", kappa);
   }
+  static constexpr auto parameters() {
+    return std::tuple{Parameter{"kappa", &Huber::kappa, "Where the huber loss turns linear [1]"}};
+  }
 
   double value(double n) const { return n <= kappa ? n * n / 2 : kappa * (n - kappa / 2); }
   double slope(double n) const { return std::min(n, kappa); }
@@ -124,6 +129,10 @@ struct EpsilonInsensitive : RadialLossBase {
     require(epsilon >= 0 && std::isfinite(epsilon),
             "EpsilonInsensitive: epsilon must be finite and not negative, found {}", epsilon);
   }
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"epsilon", &EpsilonInsensitive::epsilon, "What the epsilon_insensitive losses forgive [0.1]"}};
+  }
 
   double value(double n) const { return std::max(n - epsilon, 0.0); }
   double slope(double n) const { return n > epsilon ? 1 : 0; }
@@ -146,6 +155,10 @@ struct SquaredEpsilonInsensitive : RadialLossBase {
   explicit SquaredEpsilonInsensitive(double width = 0.1) : epsilon(width) {
     require(epsilon >= 0 && std::isfinite(epsilon),
             "SquaredEpsilonInsensitive: epsilon must be finite and not negative, found {}", epsilon);
+  }
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"epsilon", &SquaredEpsilonInsensitive::epsilon, "What the epsilon_insensitive losses forgive [0.1]"}};
   }
 
   double value(double n) const { return slope(n) * slope(n) / 2; }
@@ -173,6 +186,10 @@ struct Pinball {
     for (const double tau : levels) {
       require(tau > 0 && tau < 1, "Pinball: levels must be between 0 and 1, found {}", tau);
     }
+  }
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"levels", &Pinball::levels, "Levels of the pinball loss, with commas; one target: jointly [0.5]"}};
   }
 
   double level(Index j) const { return levels.size() == 1 ? levels[0] : levels[static_cast<std::size_t>(j)]; }

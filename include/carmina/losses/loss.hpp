@@ -17,12 +17,7 @@ using LossParameters = std::map<std::string, std::vector<double>>;
 
 // The names that make_loss takes.
 std::vector<std::string> loss_names();
-// What each parameter by name is, in a few words for help, with the loss and the default.
-struct LossParameterHelp {
-  std::string name, help;
-  bool list = false;  // several numbers, else one
-};
-const std::vector<LossParameterHelp>& loss_parameter_help();
+const std::vector<ParameterHelp>& loss_parameter_help();
 
 // By name; parameters that are not given take their defaults. Error, with what there is, for an unknown loss or
 // parameter.

@@ -51,6 +51,10 @@ struct FitRecord {
   // What the variance of predictions needs besides the model (models/posterior.hpp).
   std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; not in the file
   Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
+
+  bool fourier() const;
+  bool exact() const;
+  std::optional<sketches::Distribution> chosen_sketch() const;  // of a kernel machine that is neither
 };
 
 // A kernel made of functions cannot be in a file: who can keep it elsewhere (Python's pickle) keeps it apart.

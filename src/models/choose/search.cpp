@@ -83,19 +83,24 @@ class Search {
     const ChoiceRows some = hashed_sample(rows, coarse_rows);
     const double median = median_of(some, execution_);
     std::vector<TriedSetting> found;
+    double moved = 1, alpha = first_alpha;  // where the first family went, the others begin
     for (const auto& [kernel, parameters] : space_.families) {
       Setting start{kernel, parameters};
       start.given = space_.kernel;
-      start.width = space_.width ? *space_.width : first_width(start.scalar()) * median;
-      start.alpha = space_.alpha.value_or(first_alpha);
-      found.push_back(polish(some, start, std::log(2.5), std::log(6.0), 0.4, 16));
+      start.width = space_.width ? *space_.width : moved * first_width(start.scalar()) * median;
+      start.alpha = space_.alpha.value_or(alpha);
+      const double reach = found.empty() ? 1 : 0.6;
+      found.push_back(polish(some, start, reach * std::log(2.5), reach * std::log(6.0), 0.4, found.empty() ? 16 : 10));
+      const Setting& best = found[0].setting;
+      if (!space_.width) moved = best.width / (first_width(best.scalar()) * median);
+      alpha = best.alpha;
     }
     std::stable_sort(found.begin(), found.end(), [](const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); });
     if (some.rows() == rows.rows() && found.size() == 1) return refined(rows, found[0]);
     // The best and what is near it, on all rows.
     std::vector<TriedSetting> finals;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      if (finals.size() >= 2 || (i > 0 && found[i].error() > 1.2 * found[0].error())) break;
+      if (finals.size() >= 2 || (i > 0 && found[i].error() > 1.1 * found[0].error())) break;
       finals.push_back(refined(rows, found[i]));
     }
     return *std::min_element(finals.begin(), finals.end(),
@@ -115,7 +120,7 @@ class Search {
       TriedSetting at = base;
       TriedSetting round_best = base;
       ChoiceRows seen = some;
-      for (int round = 0; round < 3; ++round) {
+      for (int round = 0; round < 2; ++round) {
         Setting next = at.setting;
         next.metric = diagonal ? "per input" : "learnt";
         next.P = gradient_metric(seen, at.setting.scalar(), at.result.coefficients, at.setting.P, diagonal, execution_);
@@ -123,7 +128,7 @@ class Search {
         const double scale = median / median_of(moved, execution_);
         next.P *= scale;
         moved.Z *= scale;
-        TriedSetting trial = polish(moved, next, 0.5, 1.0, 0.4, 6);
+        TriedSetting trial = polish(moved, next, 0.5, 1.0, 0.4, 5);
         const bool better = trial.error() < round_best.error();
         at = std::move(trial);
         seen = std::move(moved);
@@ -145,7 +150,7 @@ class Search {
 
  private:
   TriedSetting refined(const ChoiceRows& rows, const TriedSetting& coarse) {
-    return polish(rows, coarse.setting, 0.45, 0.9, 0.22, 9);
+    return polish(rows, coarse.setting, 0.45, 0.9, 0.22, 8);
   }
 
   // The mean difference of squared errors is above its standard error.
@@ -164,7 +169,7 @@ class Search {
 }  // namespace
 
 std::vector<std::pair<std::string, KernelParameters>> automatic_families() {
-  return {{"gaussian", {}}, {"matern", {{"nu", 2.5}}}, {"matern", {{"nu", 1.5}}}, {"matern", {{"nu", 0.5}}}};
+  return {{"matern", {{"nu", 1.5}}}, {"matern", {{"nu", 0.5}}}, {"matern", {{"nu", 2.5}}}, {"gaussian", {}}};
 }
 
 ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {

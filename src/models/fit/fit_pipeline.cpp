@@ -48,7 +48,7 @@ template <Real T>
 void FitPipeline<T>::adopt(const PlannedWay& planned) {
   rows.read_at_once(planned.use.rows_at_once);
   report.memory = planned.use.text(plan_.limit);
-  report.solver = solver_name(planned.way->solver);
+  report.solver = planned.way->solver.word;
 }
 
 // Asked for by name; the only one that fits; or the one of least work among those whose work is known, else the first.
@@ -63,23 +63,23 @@ const PlannedWay& FitPipeline<T>::choose() {
     if (here < work) work = here, best = &planned;
   }
   const WayInfo& way = *best->way;
-  const std::string name = solver_name(way.solver);
+  const std::string_view name = way.solver.word;
+  const PlannedWay* direct = plan_.find(Solver::direct);
   const double order = way.order(task);
-  if (task.solver != Solver::automatic) {
+  if (!task.automatic()) {
     report.reason = format_text("{}: asked for", name);
   } else if (!task.squared) {
     report.reason = format_text("{}: loss '{}'", name, loss_name(options.loss));
-  } else if (way.solver == Solver::direct) {
+  } else if (best == direct) {
     report.reason = format_text("direct: a matrix of order {:.0f} fits in memory", order);
     if (other_work < 20 * work) {
       report.reason += format_text("; {:.2g} of the work of cg by the stored rates", work / other_work);
     }
-  } else if (!plan_.find(Solver::direct) && plan_.direct_bytes > 0) {
+  } else if (!direct && plan_.direct_bytes > 0) {
     report.reason = format_text("cg: with a matrix of order {:.0f} the fit would need {}, the memory budget is {}",
                                 order, format_bytes(plan_.direct_bytes), format_bytes(plan_.limit));
   } else {
-    report.reason =
-        format_text("{}: faster than factoring a matrix of order {:.0f}, by the number of operations", name, order);
+    report.reason = format_text("{}: faster than factoring a matrix of order {:.0f}, by the stored rates", name, order);
   }
   return *best;
 }
@@ -111,7 +111,7 @@ std::optional<PosedProblem<T>> FitPipeline<T>::pose_folds(Index folds) {
   prepare();
   for (const PlannedWay& planned : plan_.ways) {
     const auto& way = static_cast<const Way<T>&>(*planned.way);
-    if (!way.pose || (way.solver == Solver::direct && !task.separable && task.exact())) continue;
+    if (!way.pose || (!task.separable && task.exact())) continue;
     adopt(planned);
     return way.pose(*this);
   }

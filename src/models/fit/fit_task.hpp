@@ -4,20 +4,22 @@
 
 #include <carmina/models/fit_options.hpp>
 
-#include <array>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace carmina {
 
 enum class Approximation { fourier, exact, sketch };
-enum class Solver { automatic, direct, cg, lsmr, idr, sgd, adam, newton, lbfgs };
-// The words of FitOptions for them, in the same order.
-inline constexpr auto solver_words =
-    std::to_array<const char*>({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
+// A solver by the word of FitOptions for it. The table of ways has them all; those that other code asks about are here.
+struct Solver {
+  std::string_view word;
+  static const Solver automatic, direct, cg;
 
-Solver parse_solver(const std::string& name);  // Error for an unknown one
-std::string solver_name(Solver solver);
+  bool operator==(const Solver&) const = default;
+};
+inline constexpr Solver Solver::automatic{"auto"}, Solver::direct{"direct"}, Solver::cg{"cg"};
+
+Solver parse_solver(const std::string& word);  // Error for one that the table has not
 
 struct FitTask {
   const FitOptions& options;
@@ -43,6 +45,8 @@ struct FitTask {
   explicit FitTask(const FitOptions& options);
   FitTask(const FitOptions& options, Index dim_in, Index dim_out, double rows, std::size_t bytes);
 
+  bool automatic() const { return solver == Solver::automatic; }
+  bool may_factor() const { return automatic() || solver == Solver::direct; }  // and not iterate
   bool fourier() const { return approximation == Approximation::fourier; }
   bool exact() const { return approximation == Approximation::exact; }
   bool sketched() const { return approximation == Approximation::sketch; }

@@ -194,7 +194,7 @@ LearntKernel learn_kernel(ConstView<T> X, ConstView<T> Y, const T* weights, cons
                              });
   };
   const AscentResult result = lbfgs_ascent(objective, features.start(1, 0.1), ascent, [&](Index step, double) {
-    options.execution.checkpoint({"evidence", step, ascent.max_iter});
+    options.execution.checkpoint({"evidence", step, ascent.max_iter, "step"});
   });
   return {features.kernel(result.at, scale), std::exp(result.at[features.size() - 1]) * scale,
           result.value - total / 2 * std::log(scale), result.iterations, result.converged};

@@ -1,5 +1,6 @@
 // models/fit/ways.cpp -- the table itself, what its ways share, and the solution of posed problems.
 #include "models/fit/ways.hpp"
+#include "core/words.hpp"
 #include "features/moments_builder.hpp"
 
 #include <carmina/core/error.hpp>
@@ -22,6 +23,22 @@ const std::vector<Way<T>>& ways() {
 }
 template const std::vector<Way<float>>& ways<float>();
 template const std::vector<Way<double>>& ways<double>();
+
+std::vector<std::string> solver_names() {
+  std::vector<std::string> names{std::string(Solver::automatic.word)};
+  for (const auto& way : ways<double>()) {
+    if (std::find(names.begin(), names.end(), way.solver.word) == names.end()) names.emplace_back(way.solver.word);
+  }
+  return names;
+}
+
+Solver parse_solver(const std::string& word) {
+  if (word == Solver::automatic.word) return Solver::automatic;
+  for (const auto& way : ways<double>()) {
+    if (word == way.solver.word) return way.solver;
+  }
+  fail("solver must be {}, found '{}'", either(solver_names()), word);
+}
 
 // Sizes decide between ways of one solver, never whether there is one: any will do here.
 std::vector<Solver> solvers_for(const FitTask& task) {

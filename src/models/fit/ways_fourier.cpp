@@ -235,24 +235,18 @@ MemoryUse batch_memory(const FitTask& t) {
   return use;
 }
 
-template <Real T>
+template <Real T, ExpandedSolver& solve>
 KernelMachine<T> run_iterative(FitPipeline<T>& fit, const Way<T>& way) {
   const FourierMap<T> map = fit.sample_map();
   const Expansion expansion(*fit.kernel, map.unit_frequencies(), fit.rows.dim_out());
   fit.outputs = {};
   LinearSolution solution;
   {
-    PhaseTimer timer(fit.report, solver_name(way.solver));
+    PhaseTimer timer(fit.report, std::string(way.solver.word));
     const auto features = rows_of(map, fit.rows, FeatureStorage::none, fit.execution);
-    const ExpandedProblem problem{*features, expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept};
-    if (way.solver == Solver::lsmr) {
-      solution = solve_expanded_lsmr(problem, fit.iterations(), fit.execution, fit.report);
-    } else if (way.solver == Solver::idr) {
-      solution = solve_expanded_idr(problem, fit.options.seed, fit.iterations(), fit.execution, fit.report);
-    } else {
-      const BatchOptions batches{way.solver == Solver::sgd ? StepRule::sgd : StepRule::adam, fit.options.seed};
-      solution = solve_expanded_batches(problem, batches, fit.iterations(), fit.execution, fit.report);
-    }
+    const ExpandedProblem problem{*features,      expansion,       fit.origin,
+                                  fit.task.alpha, fit.options.fit_intercept, fit.options.seed};
+    solution = solve(problem, fit.iterations(), fit.execution, fit.report);
   }
   return fit.finish(map, solution);
 }
@@ -272,10 +266,10 @@ std::vector<Way<T>> fourier_ways() {
       {{"cg preconditioned by some rows", Solver::cg, subset_applies, subset_memory, system_order, subset_cost},
        run_subset_cg<T>},
       {{"cg", Solver::cg, iterated, cg_memory, system_order, plain_cost}, run_plain_cg<T>},
-      {{"lsmr", Solver::lsmr, iterated, lsmr_memory, system_order, nullptr, false}, run_iterative<T>},
-      {{"idr", Solver::idr, iterated, idr_memory, system_order, nullptr, false}, run_iterative<T>},
-      {{"sgd", Solver::sgd, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T>},
-      {{"adam", Solver::adam, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T>},
+      {{"lsmr", {"lsmr"}, iterated, lsmr_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_lsmr>},
+      {{"idr", {"idr"}, iterated, idr_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_idr>},
+      {{"sgd", {"sgd"}, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_sgd>},
+      {{"adam", {"adam"}, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_adam>},
   };
 }
 template std::vector<Way<float>> fourier_ways<float>();

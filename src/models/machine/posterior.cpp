@@ -79,7 +79,7 @@ struct Posterior<T>::State {
     const FitRecord& record = machine.record();
     require(std::holds_alternative<Squared>(record.loss), "variance: it is known for the squared loss, found '{}'",
             loss_name(record.loss));
-    require(record.approximation == "fourier" || record.approximation == "exact",
+    require(record.fourier() || record.exact(),
             "variance: it is known for Fourier and exact machines, found a sketch ('{}')", record.approximation);
     std::visit([&](const auto& map) { build(machine, map, execution); }, machine.map());
   }

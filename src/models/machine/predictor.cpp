@@ -158,7 +158,7 @@ std::string Predictor::why_no_std() const {
   if (!std::holds_alternative<Squared>(fitted.loss)) {
     return format_text("deviations are known for the squared loss, the model has '{}'", loss_name(fitted.loss));
   }
-  if (fitted.approximation != "exact" && !fitted.moments) {
+  if (!fitted.exact() && !fitted.moments) {
     return format_text(
         "a model file with approximation '{}' does not hold the sums that deviations need; fit with approximation "
         "'exact' or kernel 'spectral_mixture'",

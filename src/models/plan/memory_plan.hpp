@@ -49,9 +49,7 @@ struct WayInfo {
   bool by_itself = true;                     // `auto` may take it
 
   // Whether the user's solver is this one, or `auto`.
-  bool asked_for(const FitTask& task) const {
-    return task.solver == Solver::automatic ? by_itself : task.solver == solver;
-  }
+  bool asked_for(const FitTask& task) const { return task.automatic() ? by_itself : task.solver == solver; }
 };
 
 struct PlannedWay {
