@@ -111,8 +111,9 @@ void FitArguments::add(CLI::App& command) {
   resources_.add_threads(command);
   resources_.add_memory(command);
   command.add_flag("--float32", float32, "Compute in single precision");
-  option("--scale", scale_, alternatives(input_scaling_names()),
-         "Inputs as they are, at zero mean and unit variance, or by quartiles; auto: standard where the width is chosen");
+  option(
+      "--scale", scale_, alternatives(input_scaling_names()),
+      "Inputs as they are, at zero mean and unit variance, or by quartiles; auto: standard where the width is chosen");
   command.add_flag("--no-scale", no_scale_, "The same as --scale none");
   command.add_flag("--no-intercept", no_intercept_, "Fit no constant term");
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
@@ -159,7 +160,9 @@ void FitArguments::check_words() {
   require(!no_scale_ || scale_ == "auto", "--no-scale and --scale {} contradict each other", scale_);
   fit.scale_inputs = no_scale_ ? InputScaling::none : parse_input_scaling(scale_);
   require_known("--metric", metric_, {"auto", "identity", "learn"});
-  fit.metric = metric_ == "learn" ? MetricRule::learn : metric_ == "identity" ? MetricRule::identity : MetricRule::automatic;
+  fit.metric = metric_ == "learn"      ? MetricRule::learn
+               : metric_ == "identity" ? MetricRule::identity
+                                       : MetricRule::automatic;
   fit.check();
 }
 

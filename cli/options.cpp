@@ -44,9 +44,9 @@ CLI::Validator looks_like_number(const std::vector<std::string>& or_words) {
       [or_words](std::string& text) {
         const auto rest = behind_number(text);
         const bool word = std::find(or_words.begin(), or_words.end(), text) != or_words.end();
-        return word || (rest && rest->empty()) ? std::string()
-                                               : format_text("expected a number or '{}', found '{}'",
-                                                             join_text(or_words, "' or '"), text);
+        return word || (rest && rest->empty())
+                   ? std::string()
+                   : format_text("expected a number or '{}', found '{}'", join_text(or_words, "' or '"), text);
       },
       "");
 }

@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <numbers>
 
+#include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

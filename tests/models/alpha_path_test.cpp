@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "support/random_matrix.hpp"
 #include <support/given_numbers.hpp>
+#include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {

@@ -7,8 +7,8 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
-#include "support/random_matrix.hpp"
 #include <support/given_numbers.hpp>
+#include "support/random_matrix.hpp"
 
 namespace carmina::testing {
 namespace {

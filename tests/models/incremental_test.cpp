@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/random_matrix.hpp"
 #include <support/given_numbers.hpp>
+#include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {

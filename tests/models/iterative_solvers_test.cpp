@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <carmina/models/kernel_machine.hpp>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

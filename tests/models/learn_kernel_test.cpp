@@ -12,8 +12,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "support/random_matrix.hpp"
 #include <support/given_numbers.hpp>
+#include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {

@@ -10,10 +10,10 @@
 #include <limits>
 #include <thread>
 
+#include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

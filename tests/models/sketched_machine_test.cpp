@@ -6,9 +6,9 @@
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <Eigen/LU>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

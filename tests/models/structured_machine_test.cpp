@@ -8,8 +8,8 @@
 
 #include <Eigen/Cholesky>
 
-#include "support/random_matrix.hpp"
 #include <support/given_numbers.hpp>
+#include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {

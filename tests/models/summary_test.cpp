@@ -10,8 +10,8 @@
 #include <map>
 #include <numeric>
 
-#include "support/random_matrix.hpp"
 #include <support/given_numbers.hpp>
+#include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {

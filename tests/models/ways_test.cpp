@@ -7,9 +7,9 @@
 
 #include <set>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/row_sources.hpp"
-#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {

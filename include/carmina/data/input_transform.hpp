@@ -1,4 +1,5 @@
-// data/input_transform.hpp -- what is done to each input row before a kernel sees it: fill, shift, scale, limit, rotate.
+// data/input_transform.hpp -- what is done to each input row before a kernel sees it: fill, shift, scale, limit,
+// rotate.
 #pragma once
 #include <carmina/core/matrix.hpp>
 #include <cmath>

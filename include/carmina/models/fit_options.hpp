@@ -37,8 +37,8 @@ const std::vector<std::string>& input_scaling_names();  // in the order of the r
 InputScaling parse_input_scaling(const std::string& name);
 std::string input_scaling_name(const InputScaling& scaling);
 
-// Where a kernel by name gets its width when none is given: chosen with alpha by the errors of rows left out; the median
-// distance between rows; or chosen, one for each input.
+// Where a kernel by name gets its width when none is given: chosen with alpha by the errors of rows left out; the
+// median distance between rows; or chosen, one for each input.
 enum class WidthRule { automatic, median, per_input };
 // Whether distances are taken in a metric that is learnt from the gradients of a first fit.
 enum class MetricRule { automatic, identity, learn };
@@ -56,7 +56,7 @@ struct FitOptions : EarlyStopping {
   std::string kernel_name = "auto";
   KernelParameters kernel_parameters;  // with a name: Matern's nu, Polynomial's degree, ...
   std::optional<LengthScale> length_scale;
-  WidthRule width = WidthRule::automatic;    // with a name and no length_scale
+  WidthRule width = WidthRule::automatic;  // with a name and no length_scale
   MetricRule metric = MetricRule::automatic;
   OutputCoupling coupling;  // with a name: how outputs go together
 
@@ -79,7 +79,7 @@ struct FitOptions : EarlyStopping {
   bool fit_intercept = true;
   InputScaling scale_inputs = InputScaling::automatic;
   std::optional<InputTransform> transform;  // in the place of scale_inputs and fill_missing
-  bool fill_missing = false;  // missing inputs take the training mean
+  bool fill_missing = false;                // missing inputs take the training mean
   // "auto"; squared loss: "direct", "cg", of Fourier models also "lsmr", "idr", "sgd", "adam"; other losses: "newton",
   // "lbfgs", "adam"
   std::string solver = "auto";

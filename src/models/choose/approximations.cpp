@@ -95,7 +95,8 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
   if (!options.alpha) {
     const auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
     options.alpha = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
-    report.text += format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
+    report.text +=
+        format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
   }
   const auto say = [&](const std::string& what) { report.text += (report.text.empty() ? "" : "; ") + what; };
   if (options.approximation == "auto" && !options.sketch) {
@@ -106,7 +107,8 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
     // A solver or a sampling of frequencies that was asked for says which.
     const bool by_solver =
         (options.solver != "auto" && options.solver != "direct") || options.sampling != Sampling::iid;
-    if (!by_solver && !options.n_components && order <= (squared ? exact_rows : exact_rows_other_losses) && fits(exact)) {
+    if (!by_solver && !options.n_components && order <= (squared ? exact_rows : exact_rows_other_losses) &&
+        fits(exact)) {
       options.approximation = "exact";
       say(format_text("exact: {} rows", summary.rows));
       return;
@@ -140,8 +142,9 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
     trial.approximation = approximation;
     if (!fits(trial)) continue;
     const PathPoint point = best_of_path(held, trial, alphas_around(*options.alpha, 4, 2));
-    report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "as chosen", point.alpha, approximation,
-                              static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out), false});
+    report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "as chosen", point.alpha,
+                              approximation, static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out),
+                              false});
     errors += format_text("{}{:.3g} with {}", errors.empty() ? "" : ", ", std::sqrt(2 * *point.leave_one_out),
                           std::string(approximation) == "fourier" ? "Fourier features" : "anchors");
     if (best && *best->leave_one_out <= *point.leave_one_out) continue;
@@ -158,8 +161,8 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
                   *trial.n_components));
 }
 
-#define CARMINA_INSTANTIATE(T)                                                              \
-  template double alpha_by_path(const HeldRows<T>&, FitOptions, SolveReport&);              \
+#define CARMINA_INSTANTIATE(T)                                                 \
+  template double alpha_by_path(const HeldRows<T>&, FitOptions, SolveReport&); \
   template void choose_approximation(DataRows<T>&, const DataSummary&, FitOptions&, SolveReport&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)

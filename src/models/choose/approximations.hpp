@@ -1,4 +1,5 @@
-// models/choose/approximations.hpp -- exact, Fourier features or anchors, how many, and alpha of kernels that are given.
+// models/choose/approximations.hpp -- exact, Fourier features or anchors, how many, and alpha of kernels that are
+// given.
 #pragma once
 #include "data/data_rows.hpp"
 #include "models/fit/summary.hpp"
@@ -17,8 +18,8 @@ namespace carmina {
 template <Real T>
 void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOptions& options, SolveReport& report);
 
-// The alpha with the smallest errors of left-out rows, exactly for the kernel of `options`, on rows that are held. Grids
-// extend themselves until the best is inside.
+// The alpha with the smallest errors of left-out rows, exactly for the kernel of `options`, on rows that are held.
+// Grids extend themselves until the best is inside.
 template <Real T>
 double alpha_by_path(const HeldRows<T>& held, FitOptions options, SolveReport& report);
 

@@ -82,8 +82,8 @@ template <Real T>
 ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, bool intercept,
                              Vector<double>& mean, Vector<double>& deviation) {
   const Matrix<double> X = held.X.template cast<double>();
-  ChoiceRows rows{Matrix<double>(X.rows(), X.cols()), held.Y.template cast<double>(),
-                  Vector<double>::Ones(X.rows()), intercept};
+  ChoiceRows rows{Matrix<double>(X.rows(), X.cols()), held.Y.template cast<double>(), Vector<double>::Ones(X.rows()),
+                  intercept};
   transform.apply(X.data(), X.cols(), X.rows(), X.cols(), rows.Z.data());
   if (held.weights.size() > 0) rows.weights = held.weights.template cast<double>();
   standardize(rows.Y, rows.weights, mean, deviation);
@@ -115,9 +115,10 @@ std::string words(const TriedSetting& best, const InputTransform& transform, dou
     if (transform.shift.size() > 0) text += ", inputs scaled";
     text += "; ";
   }
-  return text + format_text("alpha {:.3g}: the smallest error for left-out rows, {:.3g} deviations of the targets, of {} "
-                            "settings tried on up to {:.0f} rows",
-                            setting.alpha, std::sqrt(best.error()), tried, rows);
+  return text + format_text(
+                    "alpha {:.3g}: the smallest error for left-out rows, {:.3g} deviations of the targets, of {} "
+                    "settings tried on up to {:.0f} rows",
+                    setting.alpha, std::sqrt(best.error()), tried, rows);
 }
 
 }  // namespace

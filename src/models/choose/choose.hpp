@@ -1,4 +1,5 @@
-// models/choose/choose.hpp -- what a fit leaves to the data: scaling, family, width, metric, alpha, approximation, size.
+// models/choose/choose.hpp -- what a fit leaves to the data: scaling, family, width, metric, alpha, approximation,
+// size.
 #pragma once
 #include "data/data_rows.hpp"
 
@@ -19,10 +20,10 @@ bool leaves_choices(const FitOptions& options);
 template <Real T>
 FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& report);
 
-// alpha of a loss l from that of the squared one. Near the solution l is a parabola of curvature E l'', and the fit that
-// of a squared loss to targets with noise of variance E l'^2 / (E l'')^2. With the same share of noise to signal, alpha
-// of l is alpha E l'^2 / (E r^2 E l''). The means are over rows that are left out: predictions and targets (n, p) in the
-// units of the loss, r their difference. E l'' is a difference of E l' over a fifth of a deviation: kinks count.
+// alpha of a loss l from that of the squared one. Near the solution l is a parabola of curvature E l'', and the fit
+// that of a squared loss to targets with noise of variance E l'^2 / (E l'')^2. With the same share of noise to signal,
+// alpha of l is alpha E l'^2 / (E r^2 E l''). The means are over rows that are left out: predictions and targets (n, p)
+// in the units of the loss, r their difference. E l'' is a difference of E l' over a fifth of a deviation: kinks count.
 double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& predictions,
                   const Matrix<double>& targets, const Vector<double>& weights);
 

@@ -108,8 +108,8 @@ ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted) {
   if (rows.weights.sum() <= wanted) return rows;
   const Index n = rows.rows();
   const auto mixed = [](std::uint64_t hash, double value) {
-    hash += static_cast<std::uint64_t>(std::llround(std::clamp(value, -1e9, 1e9) * 65536 + 0.37)) +
-            0x9e3779b97f4a7c15ULL;
+    hash +=
+        static_cast<std::uint64_t>(std::llround(std::clamp(value, -1e9, 1e9) * 65536 + 0.37)) + 0x9e3779b97f4a7c15ULL;
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
     hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
     return hash ^ (hash >> 31);

@@ -63,8 +63,7 @@ double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& 
           for (const double level : one.levels) {
             for (Index j = 0; j < targets.cols(); ++j) {
               const Vector<double> residuals = targets.col(j) - predictions.col(j);
-              const Matrix<double> f =
-                  predictions.col(j).array() + weighted_quantile(residuals, weights, level);
+              const Matrix<double> f = predictions.col(j).array() + weighted_quantile(residuals, weights, level);
               // The noise that is compared with is that about the mean.
               const double about = (targets.col(j) - f).cwiseAbs2().dot(weights),
                            mean = residuals.cwiseAbs2().dot(weights);

@@ -36,8 +36,8 @@ class Search {
 
   // Pattern search from a setting: a step in one of the two logarithms that helps is taken again; when none does, steps
   // are halved. `rows` are in the setting's metric.
-  TriedSetting polish(const ChoiceRows& rows, const Setting& start, double width_step, double alpha_step, double least_step,
-               int most) {
+  TriedSetting polish(const ChoiceRows& rows, const Setting& start, double width_step, double alpha_step,
+                      double least_step, int most) {
     TriedSetting best = evaluate(rows, start);
     int used = 1;
     std::map<std::pair<long, long>, bool> seen;
@@ -50,7 +50,7 @@ class Search {
       Setting next = best.setting;
       next.width *= width_factor;
       next.alpha *= alpha_factor;
-      if (next.alpha < 1e-11 || next.alpha > 1e7 || seen[key(next)]) return false;
+      if (next.alpha < 1e-9 || next.alpha > 1e7 || seen[key(next)]) return false;
       seen[key(next)] = true;
       ++used;
       TriedSetting trial = evaluate(rows, next);
@@ -95,7 +95,8 @@ class Search {
       if (!space_.width) moved = best.width / (first_width(best.scalar()) * median);
       alpha = best.alpha;
     }
-    std::stable_sort(found.begin(), found.end(), [](const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); });
     if (some.rows() == rows.rows() && found.size() == 1) return refined(rows, found[0]);
     // The best and what is near it, on all rows.
     std::vector<TriedSetting> finals;
@@ -176,7 +177,8 @@ ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {
   return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept};
 }
 
-TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution, ChoiceLog& log) {
+TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution,
+                             ChoiceLog& log) {
   Search search(space, execution, log);
   return search.with_metric(rows, search.families(rows));
 }

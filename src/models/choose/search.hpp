@@ -47,7 +47,8 @@ using ChoiceLog = std::vector<Choice>;
 // The best setting for these rows. Coarse steps in width and alpha on some of them for each family, fine ones on more
 // for the best; then metrics from average outer products of gradients, which are taken where the rows that are left
 // out become better by more than a standard error of the difference.
-TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution, ChoiceLog& log);
+TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution,
+                             ChoiceLog& log);
 
 // The rows as a metric sees them.
 ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P);

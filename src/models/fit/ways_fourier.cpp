@@ -121,8 +121,7 @@ SubsetChoice choose_subset(const FitTask& t) {
   const double factor = std::pow(t.m, 3) / 3 * rates.single_factor, pass = t.n * rates.pass(t.m, t.d, t.p);
   for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
     if (2 * c * t.m > t.n) break;  // the sample would be most of the rows
-    const double cost =
-        c * std::pow(t.m, 3) * rates.reduced + factor + passes(c, tol, t.n / (t.m * t.alpha)) * pass;
+    const double cost = c * std::pow(t.m, 3) * rates.reduced + factor + passes(c, tol, t.n / (t.m * t.alpha)) * pass;
     if (cost < best.cost) best = {c * t.m, cost};
   }
   return best;
@@ -162,8 +161,8 @@ KernelMachine<T> run_cg(FitPipeline<T>& fit, Index subset_rows, IterationOptions
       solution = solve_primal_cg(*features, fit.origin, fit.problem(), subset_rows, limits, fit.execution, fit.report);
     } else {
       const Expansion expansion(*fit.kernel, map.unit_frequencies(), fit.rows.dim_out());
-      solution = solve_expanded_cg(*features, expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept,
-                                   limits, fit.execution, fit.report);
+      solution = solve_expanded_cg(*features, expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept, limits,
+                                   fit.execution, fit.report);
     }
   }
   return fit.finish(map, solution);
@@ -244,8 +243,8 @@ KernelMachine<T> run_iterative(FitPipeline<T>& fit, const Way<T>& way) {
   {
     PhaseTimer timer(fit.report, std::string(way.solver.word));
     const auto features = rows_of(map, fit.rows, FeatureStorage::none, fit.execution);
-    const ExpandedProblem problem{*features,      expansion,       fit.origin,
-                                  fit.task.alpha, fit.options.fit_intercept, fit.options.seed};
+    const ExpandedProblem problem{*features,       expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept,
+                                  fit.options.seed};
     solution = solve(problem, fit.iterations(), fit.execution, fit.report);
   }
   return fit.finish(map, solution);
