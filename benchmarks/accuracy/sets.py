@@ -1,14 +1,14 @@
 """The sets of the accuracy benchmark, and which of them choices may be made on. Written before the first run.
 
-Defaults, grids, rules and anything else that is chosen by looking at errors are chosen on the sets of the group
+Defaults, grids, rules and anything else that depends on measured errors are chosen on the sets of the group
 "chosen" alone. The sets of the group "reported" are for reporting: nothing is changed because of what they
-show, and what is claimed about accuracy is claimed on them. A set never moves from one group to the other; a new
-one is put into a group before anything is fitted to it.
+show, and what is claimed about accuracy is claimed on them. A set never moves from one group to the other; a
+new one is put into a group before anything is fitted to it.
 
 Splits are fixed, too. Sets of the collection `uci_gp` come with ten masks of test rows (a tenth of the rows
 each). HIGGS and MNIST have a test part of their own: split 0 alone. All others: split k tests on fold k of a
-shuffled ten-fold partition with seed 0, stratified for classes; of a generated set split k is another draw, of
-which a fifth is for testing.
+shuffled ten-fold partition with seed 0, stratified for classes; of a generated set split k is another draw,
+of which a fifth is for testing.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ REGRESSION, MULTI_TARGET, CLASSES = "regression", "multi-target", "classes"
 
 @dataclass(frozen=True)
 class Set:
-    """A table: what it is called here, which family of readers it belongs to, and what may be done with it."""
+    """A table of data: its name here, where it is from, and what may be done with it."""
 
     name: str
     source: str  # "uci_gp", "mulan_small", "higgs_small", "sarcos_test", "mnist", "sklearn" or "generated"
@@ -28,16 +28,21 @@ class Set:
     splits: int = 10
 
 
-UCI_CHOSEN = (
-    "airfoil autompg concrete energy stock yacht housing wine skillcraft gas elevators kin40k protein"
-).split()
-UCI_REPORTED = (
-    "autos bike breastcancer challenger concreteslump fertility forest keggdirected keggundirected machine "
-    "parkinsons pendulum pol pumadyn32nm servo sml solar tamielectric"
-).split()
-# enb has the rows of energy, on which choices are made. (slump and sf2 have those of concreteslump and solar.)
+UCI_CHOSEN = [
+    *("airfoil", "autompg", "concrete", "energy", "stock", "yacht", "housing", "wine", "skillcraft", "gas"),
+    *("elevators", "kin40k", "protein"),
+]
+UCI_REPORTED = [
+    *("autos", "bike", "breastcancer", "challenger", "concreteslump", "fertility", "forest", "keggdirected"),
+    *("keggundirected", "machine", "parkinsons", "pendulum", "pol", "pumadyn32nm", "servo", "sml", "solar"),
+    "tamielectric",
+]
+# enb has the rows of energy, on which choices are made; slump and sf2 those of concreteslump and solar.
 MULAN_CHOSEN = ["enb"]
-MULAN_REPORTED = "andro atp1d atp7d edm jura oes10 oes97 osales scpf sf1 sf2 slump wq".split()
+MULAN_REPORTED = [
+    *("andro", "atp1d", "atp7d", "edm", "jura", "oes10", "oes97", "osales", "scpf", "sf1", "sf2", "slump"),
+    "wq",
+]
 
 ALL = [
     *(Set(name, "uci_gp", REGRESSION, CHOSEN) for name in UCI_CHOSEN),
