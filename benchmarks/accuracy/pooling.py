@@ -19,7 +19,7 @@ class Comparison:
     splits: int
     ours: float
     theirs: float
-    seconds_ratio: float
+    seconds_ratio: float | None  # None where the times cannot be compared
 
     @property
     def ratio(self) -> float:
@@ -58,9 +58,20 @@ def compare(records: Records, name: str, ours: str, theirs: str, field: str = "r
     pooled = [root_mean_square(side[split][field] for split in common) for side in (first, second)]
     if pooled[1] == 0:
         return None
-    seconds = [sum(side[split]["seconds"] for split in common) for side in (first, second)]
     known = first[common[0]]
-    return Comparison(name, known["group"], known["rows"], len(common), *pooled, seconds[0] / seconds[1])
+    pairs = [(first[split], second[split]) for split in common]
+    return Comparison(name, known["group"], known["rows"], len(common), *pooled, seconds_ratio(pairs))
+
+
+def seconds_ratio(pairs: list[tuple[dict, dict]]) -> float | None:
+    """The seconds of fits and predictions, added up; None unless all had as many threads and a quiet machine:
+    a load average that the previous fit and one more process explain."""
+    for pair in pairs:
+        quiet = all(one.get("load", math.inf) <= one["threads"] + 1 for one in pair)
+        if not quiet or pair[0]["threads"] != pair[1]["threads"]:
+            return None
+    ours, theirs = (sum(pair[side]["seconds"] for pair in pairs) for side in (0, 1))
+    return ours / theirs
 
 
 def summary(comparisons: list[Comparison]) -> Summary | None:

@@ -157,6 +157,7 @@ def main() -> None:
             old = {number: done.get((chosen.name, number, name)) for number in wanted}
             left = [n for n in wanted if old[n] is None or (args.retry and "error" in old[n])]
             spec = {"set": chosen.name, "model": name, "splits": left}
+            load = os.getloadavg()[0]
             for record in (
                 fit(spec, pythons.get(name, sys.executable), args.threads, args.limit) if left else ()
             ):
@@ -164,7 +165,8 @@ def main() -> None:
                 if "missing" in record:  # is no result: another machine may have it
                     break
                 described = {"group": chosen.group, "task": chosen.task, "label": label}
-                record |= described | {"date": time.strftime("%Y-%m-%d"), "threads": args.threads}
+                described |= {"date": time.strftime("%Y-%m-%d"), "threads": args.threads, "load": load}
+                record |= described
                 append(args.out, record)
 
 

@@ -3,10 +3,12 @@
     python table.py results.jsonl ... --out FOLDER [--publish]
 
 RMSE of splits are pooled as the root of the mean over splits of the squared RMSE, over the splits that both
-models have; a ratio below 1 means that Carmina's error is the smaller one.
+models have; a ratio below 1 means that Carmina's error is the smaller one. Seconds are compared only where
+both models had as many threads on a machine that did nothing else.
 """
 
 import argparse
+import math
 import re
 import shutil
 import sys
@@ -62,12 +64,7 @@ def set_table(records: Records, task: str, ours: str, peers: list[str]) -> str:
     error = {"rmse": "RMSE", "arrmse": "aRRMSE"}[FIELDS[task]]
     header = ["set", "group", "rows", "splits", f"{error}, {TITLES[ours]}", f"{error}, {TITLES[first]}"]
     header += [f"ratio to {TITLES[peer]}" for peer in peers]
-    header += [
-        "coverage of 90 % intervals",
-        "their mean width",
-        "mean log density",
-        f"seconds / {TITLES[first]}",
-    ]
+    header += ["coverage of 90 %", "mean width", "mean log density", f"seconds / {TITLES[first]}"]
     rows = []
     for name, one in sorted(by_peer[first].items(), key=lambda item: item[1].ratio):
         ratios = [number(by_peer[p][name].ratio, ".3f") if name in by_peer[p] else "" for p in peers]
@@ -75,14 +72,8 @@ def set_table(records: Records, task: str, ours: str, peers: list[str]) -> str:
             number(pooling.mean_over_rows(records, name, ours, field), form)
             for field, form in (("coverage", ".1%"), ("width", ".3g"), ("log_density", ".2f"))
         ]
-        shown = [
-            name,
-            one.group,
-            f"{one.rows:,}",
-            str(one.splits),
-            number(one.ours, ".4g"),
-            number(one.theirs, ".4g"),
-        ]
+        errors = [number(value, ".4g") for value in (one.ours, one.theirs)]
+        shown = [name, one.group, f"{one.rows:,}", str(one.splits), *errors]
         rows.append([*shown, *ratios, *known, number(one.seconds_ratio)])
     return run.harness.markdown(header, rows)
 
@@ -100,17 +91,8 @@ def class_table(records: Records, ours: str, peers: list[str]) -> str:
             size = f"{next(iter(found.values()))['rows']:,}"
             shown = [number(mean, form) for mean, form in zip(means, (".2%", ".2%", ".4f", ".3g"))]
             rows.append([chosen.name, chosen.group, size, str(len(found)), TITLES[model], *shown])
-    header = [
-        "set",
-        "group",
-        "rows",
-        "splits",
-        "model",
-        "accuracy",
-        "mean over classes",
-        "log loss",
-        "seconds",
-    ]
+    header = ["set", "group", "rows", "splits", "model", "accuracy", "mean over classes", "log loss"]
+    header.append("seconds")
     return run.harness.markdown(header, rows) if rows else ""
 
 
@@ -126,6 +108,7 @@ def remarks(records: Records, models: list[str]) -> str:
             "": sorted({record["version"] for record in mine if "version" in record}),
             "commit ": sorted({record["label"] for record in mine}) if model == "carmina" else [],
             "threads ": sorted({str(record["threads"]) for record in mine}),
+            "load average up to ": [f"{max(record.get('load', math.inf) for record in mine):.1f}"],
         }
         days = sorted({record["date"] for record in mine})
         parts = [word + " and ".join(values) for word, values in several.items() if values]
@@ -154,9 +137,8 @@ def draw(found: dict[str, Comparison], ours: str, peer: str, path: Path) -> None
     axes.axvline(1, color="0.5", linewidth=1)
     for group, colour in COLOURS.items():
         for large in (True, False):
-            places = [
-                k for k, one in enumerate(ordered) if (one.group, one.rows >= pooling.SMALL) == (group, large)
-            ]
+            kind = (group, large)
+            places = [k for k, one in enumerate(ordered) if (one.group, one.rows >= pooling.SMALL) == kind]
             label = f"{group}, {pooling.SMALL} rows or more" if large else f"{group}, fewer rows"
             face = colour if large else "white"
             ratios = [ordered[k].ratio for k in places]
@@ -166,11 +148,8 @@ def draw(found: dict[str, Comparison], ours: str, peer: str, path: Path) -> None
         tick.set_color(COLOURS[one.group])
     axes.set_xscale("log")
     low, high = ordered[0].ratio, ordered[-1].ratio
-    marks = [
-        mark
-        for mark in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50)
-        if low / 1.5 < mark < high * 1.5
-    ]
+    marks = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50)
+    marks = [mark for mark in marks if low / 1.5 < mark < high * 1.5]
     axes.set_xticks(marks, [f"{mark:g}" for mark in marks])
     axes.minorticks_off()
     axes.set_ylim(-0.7, len(ordered) - 0.3)
