@@ -158,7 +158,7 @@ def _digits(part: str) -> tuple[NDArray, NDArray]:
 
 
 def _higgs(part: str) -> tuple[NDArray, NDArray]:
-    table = np.loadtxt(_file("higgs_small", f"binary.{part}.gz"), delimiter="\t")
+    table = np.loadtxt(_file("higgs_small", f"binary.{part}.gz"))
     return table[:, 1:].copy(), table[:, 0].astype(int)
 
 
