@@ -29,10 +29,9 @@ def options_of(fitted) -> dict:
     last = getattr(steps[-1], "regressor_", steps[-1])
     found = {} if len(steps) > 1 else dict(fitted.get_params(deep=False))
     for name in ("best_params_", "kernel_", "alpha_"):
-        try:
-            found[name] = getattr(last, name)
-        except AttributeError:
-            continue
+        value = getattr(last, name, None)
+        if value is not None and np.ndim(value) == 0:  # alpha_ of others is a vector of coefficients
+            found[name] = value
     return json.loads(json.dumps(found, default=str))
 
 
