@@ -29,6 +29,8 @@ def classifier(components: int, gamma: float, alpha: float, seed: int, threads: 
     return KernelClassifier(
         n_components=components,
         gamma=gamma,
+        loss="squared",
+        calibrate=False,
         alpha=alpha,
         sampling="hadamard",
         random_state=seed,

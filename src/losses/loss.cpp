@@ -2,6 +2,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/losses/loss.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace carmina {
@@ -33,7 +34,7 @@ template <std::size_t I = 0>
 Loss by_name(const std::string& name, const LossParameters& given) {
   if constexpr (I < std::variant_size_v<Loss>) {
     using L = std::variant_alternative_t<I, Loss>;
-    static_assert(RadialLoss<L> || EntrywiseLoss<L>);
+    static_assert(RadialLoss<L> || EntrywiseLoss<L> || WholeRowLoss<L>);
     if (name != L::name) return by_name<I + 1>(name, given);
     LossParameters parameters = parameters_of(L());
     for (const auto& [key, values] : given) {
@@ -86,5 +87,26 @@ void check_outputs(const Loss& loss, Index p) {
 const char* expected_target(const Loss& loss, double y) {
   return std::visit([&](const auto& l) { return l.expected_target(y); }, loss);
 }
+
+const char* expected_row(const Loss& loss, const double* y, Index p) {
+  return std::visit(
+      [&]<class L>(const L& l) -> const char* {
+        if constexpr (WholeRowLoss<L>) {
+          return l.expected_row(y, p);
+        } else {
+          return nullptr;
+        }
+      },
+      loss);
+}
+
+std::string row_text(const double* y, Index p) {
+  constexpr Index most = 8;
+  std::string text;
+  for (Index j = 0; j < std::min(p, most); ++j) text += format_text("{}{}", j > 0 ? " " : "", y[j]);
+  return p > most ? text + " ..." : text;
+}
+
+bool has_probabilities(const Loss& loss) { return std::holds_alternative<Logistic>(loss); }
 
 }  // namespace carmina
