@@ -16,7 +16,7 @@ namespace {
 
 struct PredictCommand {
   std::string model, data, out;
-  bool deviations = false;
+  bool deviations = false, probabilities = false;
   Resources resources;
 
   void run() const {
@@ -26,6 +26,10 @@ struct PredictCommand {
     const Predictor predictor = Predictor::load(model);
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
+    }
+    require(!deviations || !probabilities, "--std and --probabilities cannot both be asked for");
+    if (const std::string reason = predictor.why_no_probabilities(); probabilities && !reason.empty()) {
+      fail("{}: --probabilities: {}", model, reason);
     }
     in_precision_of(predictor, [&](auto precision) { predict<decltype(precision)>(predictor, execution); });
   }
@@ -40,8 +44,9 @@ struct PredictCommand {
     return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 256, 1 << 15);
   }
 
-  // As in the training data: no names in, no names out. Deviations follow the predictions.
+  // As in the training data: no names in, no names out. Deviations follow the predictions; probabilities are named.
   std::vector<std::string> names(const Predictor& predictor) const {
+    if (probabilities) return predictor.class_names();
     if (!ModelColumns(predictor).named_targets() && !deviations) return {};
     std::vector<std::string> all = predictor.output_names();
     const std::size_t p = all.size();
@@ -61,6 +66,10 @@ struct PredictCommand {
     table.read_at_once(at_once);
     table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
       const ConstView<T> X = block.inputs();
+      if (probabilities) {
+        writer.write(predictor.predict_probabilities(X, execution).template cast<double>());
+        return;
+      }
       Matrix<double> values(block.rows, deviations ? 2 * p : p);
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.rightCols(p) = predictor.predict_std(X, execution).template cast<double>();
@@ -85,6 +94,8 @@ void add_predict(CLI::App& program) {
       ->type_name("FILE");
   command->add_flag("--std", it->deviations,
                     "Also the standard deviation of a new observation, in columns named after the targets with _std");
+  command->add_flag("--probabilities", it->probabilities,
+                    "Probabilities of the classes in the place of scores: loss logistic, or a calibrated classifier");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
   command->callback([it] { it->run(); });

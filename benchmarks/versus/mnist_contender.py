@@ -30,6 +30,8 @@ def classifier(components: int, gamma: float, alpha: float, seed: int, threads: 
         kernel="gaussian",
         n_components=components,
         gamma=gamma,
+        loss="squared",
+        calibrate=False,
         alpha=alpha,
         sampling="hadamard",
         random_state=seed,

@@ -122,6 +122,8 @@ def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
         return {"sketch": type(value).__name__, **value._parameters}
     if name == "random_state" and isinstance(value, (np.random.RandomState, np.random.Generator)):
         return machine.record["random_state"]
+    if isinstance(value, dict):  # keys of JSON would be text
+        return {"pairs": [[_plain(name, part, machine) for part in pair] for pair in value.items()]}
     if isinstance(value, (tuple, list, np.ndarray)):
         return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value
@@ -130,6 +132,8 @@ def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
 def _value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    if "pairs" in value:
+        return dict(value["pairs"])
     for kind, module in (("loss", losses), ("sketch", sketches)):
         if kind in value:
             parameters = dict(value)

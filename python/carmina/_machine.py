@@ -91,6 +91,8 @@ class FitTask:
     options : _core.FitOptions
     attributes : dict of str to Any
         What the fitted estimator knows besides its machine.
+    repetitions : ndarray of shape (n,) or None
+        Of classifiers whose classes have weights: those of the rows alone.
     """
 
     X: NDArray
@@ -98,6 +100,7 @@ class FitTask:
     weights: NDArray | None
     options: _core.FitOptions
     attributes: dict[str, Any]
+    repetitions: NDArray | None = None
 
 
 Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
@@ -279,9 +282,9 @@ class KernelMachineEstimator(BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
         return self._machine
 
-    def _options(self) -> _core.FitOptions:
+    def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()
-        options.loss = loss_or_name(self.loss)
+        options.loss = loss_or_name(self.loss) if loss is None else loss
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
             options.kernel_name = kernel

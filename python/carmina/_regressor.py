@@ -48,8 +48,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         Even; 1 is taken as 2, with a warning. For a sketch given by name its size s.
     loss : str or loss, default="squared"
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target
-        fits all of them jointly: predictions then have a column for each level.
+        "absolute", "hinge", "logistic") or a value from `carmina.losses`. `Pinball` with several levels and
+        one target fits all of them jointly: predictions then have a column for each level.
     alpha : float, "leave_one_out", "gcv" or "evidence", default=1.0
         Strength of the penalty. "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the
         exact error for rows left out one by one (three to four times the time of a fit), or by generalised

@@ -123,6 +123,8 @@ def tune(
     given = [name for name, values in _ways(length_scales, gammas, width_factors) if values is not None]
     if len(given) > 1:
         raise ValueError(f"tune: widths are given in one way, found {' and '.join(given)}")
+    if losses is None and measure is None and getattr(estimator, "loss", None) == "auto":
+        estimator = clone(estimator).set_params(loss="squared")  # a path of alphas for each width
     if losses is not None and "loss" not in estimator.get_params():
         raise ValueError(f"tune: {type(estimator).__name__} has no other losses to try")
     widths = _numbers("length_scales", length_scales)

@@ -127,6 +127,27 @@ nb::object predict(const Machine& self, nb::handle X, int threads) {
   });
 }
 
+nb::object probabilities(const Machine& self, nb::handle X, int threads) {
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    const Rows<T> rows(X, "predict: X");
+    return nb::cast(to_numpy(run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+      return machine.probabilities(rows.view(), execution);
+    })));
+  });
+}
+
+// (scale, power, floor), or None
+nb::object calibration(const Machine& self) {
+  const auto& found = self.visit([](const auto& m) -> const auto& { return m.record().calibration; });
+  return found ? nb::object(nb::make_tuple(found->scale, found->power, found->floor)) : nb::none();
+}
+
+Machine calibrated(const Machine& self, double scale, double power, double floor) {
+  return self.visit([&](const auto& machine) -> Machine {
+    return {machine.calibrated(Calibration{scale, power, floor}), self.estimator};
+  });
+}
+
 nb::list predict_parts(const Machine& self, nb::handle X, int threads) {
   nb::list result;
   self.visit([&]<class T>(const KernelMachine<T>& machine) {
@@ -319,6 +340,9 @@ void bind_machine(nb::module_& m) {
            nb::arg("memory_budget") = 0)
       .def("merge", &merge, nb::arg("other"), nb::arg("threads") = 0)
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
+      .def("probabilities", &probabilities, nb::arg("X"), nb::arg("threads") = 0)
+      .def("calibrated", &calibrated, nb::arg("scale"), nb::arg("power"), nb::arg("floor"))
+      .def_prop_ro("calibration", &calibration)
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)

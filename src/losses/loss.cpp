@@ -4,6 +4,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/losses/loss.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -47,7 +48,7 @@ const std::vector<ParameterHelp>& loss_parameter_help() {
 Loss make_loss(const std::string& name, const LossParameters& parameters) {
   std::optional<Loss> made;
   for_alternatives<Loss>([&]<class L>(std::type_identity<L>) {
-    static_assert(RadialLoss<L> || EntrywiseLoss<L>);
+    static_assert(RadialLoss<L> || EntrywiseLoss<L> || WholeRowLoss<L>);
     if (name == L::name) made = with_given<L>(parameters);
   });
   if (!made) fail("there is no loss named '{}'; known: {}", name, join_text(loss_names(), ", "));
@@ -73,5 +74,26 @@ void check_outputs(const Loss& loss, Index p) {
 const char* expected_target(const Loss& loss, double y) {
   return std::visit([&](const auto& l) { return l.expected_target(y); }, loss);
 }
+
+const char* expected_row(const Loss& loss, const double* y, Index p) {
+  return std::visit(
+      [&]<class L>(const L& l) -> const char* {
+        if constexpr (WholeRowLoss<L>) {
+          return l.expected_row(y, p);
+        } else {
+          return nullptr;
+        }
+      },
+      loss);
+}
+
+std::string row_text(const double* y, Index p) {
+  constexpr Index most = 8;
+  std::string text;
+  for (Index j = 0; j < std::min(p, most); ++j) text += format_text("{}{}", j > 0 ? " " : "", y[j]);
+  return p > most ? text + " ..." : text;
+}
+
+bool has_probabilities(const Loss& loss) { return std::holds_alternative<Logistic>(loss); }
 
 }  // namespace carmina

@@ -7,7 +7,8 @@
 
 #include <set>
 
-#include <support/given_numbers.hpp>
+#include "support/given_numbers.hpp"
+#include "support/loss_targets.hpp"
 #include "support/random_matrix.hpp"
 #include "support/row_sources.hpp"
 
@@ -29,9 +30,14 @@ struct Setting {
 // One fit for each approximation, solver, loss and kind of kernel that some way takes.
 std::vector<Setting> settings() {
   std::vector<Setting> all;
-  const std::vector<Loss> losses = {
-      Squared{},  Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball({0.2, 0.5, 0.8}),
-      Absolute{}, Hinge{}};
+  const std::vector<Loss> losses = {Squared{},
+                                    Huber(0.5),
+                                    EpsilonInsensitive(0.2),
+                                    SquaredEpsilonInsensitive(0.2),
+                                    Pinball({0.2, 0.5, 0.8}),
+                                    Absolute{},
+                                    Hinge{},
+                                    Logistic{}};
   for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
     for (const bool separable : {true, false}) {
       for (const Loss& loss : losses) {
@@ -79,7 +85,7 @@ struct Data {
   Vector<T> w = random_matrix<T>(n, 1, 2).cwiseAbs();
   explicit Data(const Loss& loss) {
     Y = X.array().sin() + T(0.3) * random_matrix<T>(n, p, 3).array();
-    if (std::holds_alternative<Hinge>(loss)) Y = (Y.array() > 0).select(Matrix<T>::Ones(n, p), T(-1));
+    Y = targets_for(loss, Y);
     for (Index i = 0; i < n; i += 97) w[i] = 0;
   }
 };

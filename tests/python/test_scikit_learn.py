@@ -44,7 +44,10 @@ def test_constructor_has_the_documented_parameters_in_their_order():
         "n_iter_no_change metric"
     )
     assert " ".join(inspect.signature(KernelRegressor).parameters) == expected
-    assert " ".join(inspect.signature(KernelClassifier).parameters) == f"{expected} coding"
+    assert (
+        " ".join(inspect.signature(KernelClassifier).parameters)
+        == f"{expected} coding class_weight calibrate"
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -4,6 +4,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/core/matrix.hpp>
 #include <carmina/core/parameter.hpp>
+#include <carmina/losses/logistic.hpp>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -15,12 +16,13 @@ namespace carmina {
 
 // What a loss supplies. A loss l(f, y) is of one row: predictions f and targets y, p numbers each.
 //
-// There are two families, and row_functions.hpp has the loops over outputs for both. With l* the conjugate,
+// There are three families, and row_functions.hpp has the loops over outputs for all. With l* the conjugate,
 // l*(u) = sup_f u.f - l(f, y), and prox_rho(z) = argmin_f l(f, y) + |f - z|^2 / (2 rho)  (mathematics.md 2c):
 //
 // - radial: l(f, y) = g(|r|), r = f - y, in the Euclidean norm. Then l*(u) = g*(|u|) + u.y, and prox_rho(y + u) lies on
 //   the way from y to y + u, at length shrink(|u|, rho).
 // - entrywise: l(f, y) = sum_j l_j(f_j, y_j).
+// - of a whole row: the outputs are coupled (logistic.hpp), and the loss has the loops itself.
 
 template <class L>
 concept RadialLoss = L::radial && requires(const L& loss, double n, double rho, Index p) {
@@ -48,6 +50,21 @@ concept EntrywiseLoss = !L::radial && !L::smooth && requires(const L& loss, doub
   loss.check(j);
   { loss.expected_target(y) } -> std::same_as<const char*>;
 };
+
+template <class L>
+concept WholeRowLoss = !L::radial && L::whole_row && L::smooth &&
+                       requires(const L& loss, const double* f, double* out, double rho, double& along, Index p) {
+                         { loss.value(f, f, p) } -> std::same_as<double>;
+                         { loss.part(f, f, p, p) } -> std::same_as<double>;  // of one output, of the value
+                         loss.gradient(f, f, p, out);
+                         loss.prox(f, f, rho, p, out);
+                         loss.curvature(f, f, rho, p, out, out, along);
+                         { loss.conjugate(f, f, p) } -> std::same_as<double>;
+                         loss.into_domain(out, f, p);
+                         loss.shift(out, f, f, p);  // a gradient, to that of predictions with an intercept more
+                         loss.check(p);
+                         { loss.expected_row(f, p) } -> std::same_as<const char*>;
+                       };
 
 // What radial losses have in common: they take any target and any number of outputs.
 struct RadialLossBase {

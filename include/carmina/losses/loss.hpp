@@ -10,7 +10,8 @@
 namespace carmina {
 
 // The registry of losses; families.hpp says what each supplies.
-using Loss = std::variant<Squared, Huber, EpsilonInsensitive, SquaredEpsilonInsensitive, Pinball, Absolute, Hinge>;
+using Loss =
+    std::variant<Squared, Huber, EpsilonInsensitive, SquaredEpsilonInsensitive, Pinball, Absolute, Hinge, Logistic>;
 
 // What a loss has, by name: Huber's kappa, epsilon, Pinball's levels.
 using LossParameters = std::map<std::string, std::vector<double>>;
@@ -31,11 +32,26 @@ bool smooth(const Loss& loss);
 void check_outputs(const Loss& loss, Index p);
 // What a target must be, if y is not; null if the loss takes it.
 const char* expected_target(const Loss& loss, double y);
+// The same of a row of p targets, where one alone does not say whether the loss takes it.
+const char* expected_row(const Loss& loss, const double* y, Index p);
+// The numbers of a row for a message, the first few of many.
+std::string row_text(const double* y, Index p);
+// Whether predictions are the logarithms of probabilities but for a constant.
+bool has_probabilities(const Loss& loss);
 // Error unless the loss takes y as a target; place() says where y is, for instance "fit: row 3".
 template <class Place>
 void check_target(const Loss& loss, double y, const Place& place) {
   if (const char* expected = expected_target(loss, y)) [[unlikely]] {
     fail("{}: with loss '{}' a target must be {}, found {}", place(), loss_name(loss), expected, y);
+  }
+}
+// The same for the p targets of a row.
+template <class Place>
+void check_targets(const Loss& loss, const double* y, Index p, const Place& place) {
+  for (Index j = 0; j < p; ++j) check_target(loss, y[j], place);
+  if (const char* expected = expected_row(loss, y, p)) [[unlikely]] {
+    fail("{}: with loss '{}' {} must be {}, found {}", place(), loss_name(loss),
+         p == 1 ? "a target" : "the targets of a row", expected, row_text(y, p));
   }
 }
 

@@ -29,14 +29,25 @@ struct PathPoint {
       leave_one_out;  // mean of |e|^2 / 2, when asked for (solvers/squared/alpha_path_solve.hpp says what e is)
 };
 
+// From the scores f of classes to probabilities: those in proportion to exp(scale f_j) max(f_j, floor)^power, which
+// keep the order of the scores. One output f stands for the scores -f/2 and f/2 of the classes -1 and 1.
+struct Calibration {
+  double scale = 1, power = 0, floor = 1;
+  void check() const;  // Error unless scale is positive, power not negative and floor positive, all finite
+  // f (p) to probabilities (p), or (2) for one output; out must not be f
+  void apply(const double* f, Index p, double* out) const;
+  bool operator==(const Calibration&) const = default;
+};
+
 // What the fit was asked and what it saw; kept in the file.
 struct FitRecord {
   std::string approximation;  // "fourier", "exact" or a sketch's name
   Index n_components = 0;
   sketches::Parameters sketch;  // what a sketch has besides n_components
   Loss loss;
-  bool joint_quantiles = false;  // outputs are the levels of a pinball loss, all of one target
-  bool non_crossing = false;     // predictions are put in ascending order
+  std::optional<Calibration> calibration;  // none: a softmax if the loss is logistic, else no probabilities
+  bool joint_quantiles = false;            // outputs are the levels of a pinball loss, all of one target
+  bool non_crossing = false;               // predictions are put in ascending order
   Sampling sampling = Sampling::iid;
   double alpha = 0;
   std::shared_ptr<const std::vector<PathPoint>> path;  // what alpha was chosen from; not in the file
@@ -56,6 +67,11 @@ struct FitRecord {
   bool exact() const;
   std::optional<sketches::Distribution> chosen_sketch() const;  // of a kernel machine that is neither
 };
+
+// Why a machine with this record has no probabilities; empty: it has.
+std::string why_no_probabilities(const FitRecord& record);
+// Scores (n, p) to probabilities (n, p), or (n, 2) for one output.
+Matrix<double> probabilities_of(const FitRecord& record, const Matrix<double>& scores);
 
 // A kernel made of functions cannot be in a file: who can keep it elsewhere (Python's pickle) keeps it apart.
 enum class KernelStorage { in_file, apart };
@@ -84,6 +100,12 @@ class KernelMachine {
   Index dim_out() const { return intercept_.size(); }
   Matrix<T> predict(ConstView<T> X, const Execution& execution = {}) const;
   void predict(ConstView<T> X, View<T> out, const Execution& execution = {}) const;  // out (n, p)
+
+  // Probabilities of the classes (n, p), of one output those of -1 and 1 (n, 2). Error where they are not known: the
+  // loss is not logistic and nobody has calibrated the scores.
+  Matrix<T> probabilities(ConstView<T> X, const Execution& execution = {}) const;
+  // The same machine with another calibration.
+  KernelMachine calibrated(std::optional<Calibration> calibration) const;
 
   // One prediction per term of a sum kernel, without the intercept: they add up to predict() less the intercept.
   std::vector<Matrix<T>> predict_parts(ConstView<T> X, const Execution& execution = {}) const;

@@ -40,6 +40,14 @@ class Predictor {
   Matrix<double> predict(ConstView<double> X, const Execution& execution = {}) const;
   Matrix<float> predict(ConstView<float> X, const Execution& execution = {}) const;
 
+  // Why probabilities are not known; empty: they are, the loss being logistic or the scores calibrated.
+  std::string why_no_probabilities() const;
+  // Of the classes: (n, dim_out), or (n, 2) for one output, of -1 and 1. Error where they are not known.
+  Matrix<double> predict_probabilities(ConstView<double> X, const Execution& execution = {}) const;
+  Matrix<float> predict_probabilities(ConstView<float> X, const Execution& execution = {}) const;
+  // Names of their columns: those of the outputs, or of one output name=-1 and name=1.
+  std::vector<std::string> class_names() const;
+
   // Why deviations are not known; empty: they are. They are for spectral mixtures and for exact machines with the
   // squared loss and a positive alpha, as a file keeps no sums of features.
   std::string why_no_std() const;

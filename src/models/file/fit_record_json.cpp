@@ -54,7 +54,11 @@ Json record_to_json(const FitRecord& record) {
   Json json = {{"sampling", sampling_name(record.sampling)},
                {"sketch", record.sketch},
                {"loss", {{"name", loss_name(record.loss)}, {"parameters", loss_parameters(record.loss)}}},
-               {"joint_quantiles", record.joint_quantiles},
+               {"calibration", record.calibration ? Json{{"scale", record.calibration->scale},
+                                                    {"power", record.calibration->power},
+                                                    {"floor", record.calibration->floor}}
+                                             : Json()},
+          {"joint_quantiles", record.joint_quantiles},
                {"non_crossing", record.non_crossing},
                {"evidence", record.evidence ? Json(*record.evidence) : Json()},
                {"report", report_to_json(record.report)}};
@@ -70,6 +74,10 @@ FitRecord record_from_json(const Json& json) {
   if (json.contains("loss")) {
     const Json& loss = json.at("loss");
     record.loss = make_loss(loss.at("name").get<std::string>(), loss.at("parameters").get<LossParameters>());
+  }
+  if (const auto found = json.find("calibration"); found != json.end() && found->is_object()) {
+    record.calibration = Calibration{found->at("scale"), found->at("power"), found->at("floor")};
+    record.calibration->check();
   }
   record.joint_quantiles = json.value("joint_quantiles", false);
   record.non_crossing = json.value("non_crossing", false);

@@ -120,14 +120,16 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   DataSummary summary;
   RowSample sample;
   ColumnSums inputs, targets;
+  Vector<double> target_row;
   Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     const auto X = block.inputs();
     const auto Y = block.targets();
     for (Index i = 0; i < block.rows; ++i) {
       check_row(rows, block, i, {.inputs = fill_missing});
-      for (Index j = 0; loss && j < p; ++j) {
-        check_target(*loss, static_cast<double>(Y(i, j)), [&] { return "fit: " + rows.place(i); });
+      if (loss) {
+        target_row = Y.row(i).transpose().template cast<double>();
+        check_targets(*loss, target_row.data(), p, [&] { return "fit: " + rows.place(i); });
       }
       const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (w == 0) continue;

@@ -152,6 +152,19 @@ Matrix<float> Predictor::predict(ConstView<float> X, const Execution& execution)
   return state_->predict<float>(X, execution);
 }
 
+std::string Predictor::why_no_probabilities() const { return carmina::why_no_probabilities(record()); }
+Matrix<double> Predictor::predict_probabilities(ConstView<double> X, const Execution& execution) const {
+  return probabilities_of(record(), predict(X, execution));
+}
+Matrix<float> Predictor::predict_probabilities(ConstView<float> X, const Execution& execution) const {
+  return probabilities_of(record(), predict(X, execution).cast<double>()).cast<float>();
+}
+std::vector<std::string> Predictor::class_names() const {
+  std::vector<std::string> names = output_names();
+  if (names.size() == 1) names = {names[0] + "=-1", names[0] + "=1"};
+  return names;
+}
+
 std::string Predictor::why_no_std() const {
   if (!kernel_machine()) return {};
   const FitRecord& fitted = record();

@@ -77,7 +77,7 @@ TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const In
       all.X.row(at) = block.inputs().row(i).template cast<double>();
       all.Y.row(at) = block.targets().row(i).template cast<double>();
       for (const Loss& loss : losses) {
-        for (const double y : all.Y.row(at)) check_target(loss, y, [&] { return "tune: " + rows.place(i); });
+        check_targets(loss, all.Y.row(at).data(), all.Y.cols(), [&] { return "tune: " + rows.place(i); });
       }
       all.weights[at++] = weight;
     }
