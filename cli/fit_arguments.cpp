@@ -107,6 +107,9 @@ void FitArguments::add(CLI::App& command) {
   command.add_flag("--float32", float32, "Compute in single precision");
   command.add_flag("--no-scale", no_scale_, "Leave inputs as they are, not at zero mean and unit variance");
   command.add_flag("--no-intercept", no_intercept_, "Fit no constant term");
+  command.add_flag(
+      "--variances", fit.keep_moments,
+      "Keep in the file what deviations and intervals of a Fourier model need; squared loss, direct solver");
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
 
@@ -129,6 +132,7 @@ void FitArguments::check_words() {
   fit.fit_intercept = !no_intercept_;
   if (is_mixture()) {
     require_known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
+    require(!fit.keep_moments, "--variances is for kernel machines, the file of a spectral mixture always holds them");
     mixture = mixture_arguments_.options(*this, *command_);
     return;
   }
@@ -140,6 +144,13 @@ void FitArguments::check_words() {
   fit.loss = make_loss_with("", std::nullopt);
   check_sketch();
   fit.sampling = parse_sampling(sampling_);
+  if (fit.keep_moments) {
+    require(std::holds_alternative<Squared>(fit.loss), "--variances needs --loss squared, found {}", loss_);
+    require(fit.solver == "auto" || fit.solver == "direct", "--variances needs --solver direct, found {}", fit.solver);
+    require(fit.approximation == "fourier" || fit.approximation == "exact",
+            "--variances needs --approximation fourier or exact, found {}", fit.approximation);
+    fit.solver = "direct";
+  }
   fit.scale_inputs = !no_scale_;
   fit.check();
 }

@@ -82,6 +82,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         if len(classes) < 2:
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         options = self._options()
+        options.estimate_noise = False
         if one_of("coding", self.coding, ["simplex", "one-hot"]) == "simplex":
             self._couple(options, outputs.simplex(len(classes)), "coding='simplex'")
         # The hinge loss takes signs.

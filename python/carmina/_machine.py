@@ -121,10 +121,14 @@ class KernelMachineEstimator(BaseEstimator):
     validation_fraction: float = 0.1
     n_iter_no_change: int = 10
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
+    def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
+        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back.
+
+        `variances`: a Fourier model of m components keeps the m (m + 1) / 2 sums over the training rows in the
+        file that deviations and intervals of its predictions need. An exact model always keeps what they need.
+        """
         check_is_fitted(self)
-        _files.save(self, path)
+        _files.save(self, path, variances)
 
     @property
     def kernel_(self) -> kernels.Kernel:

@@ -37,8 +37,8 @@ struct Machine {
   }
 };
 
-ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file) {
-  ModelFile file = self.visit([storage](const auto& m) { return m.to_file(storage); });
+ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file, bool variances = false) {
+  ModelFile file = self.visit([&](const auto& m) { return m.to_file(storage, variances); });
   if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
   return file;
 }
@@ -196,6 +196,12 @@ nb::object covariance(const Machine& self, nb::handle X, int threads) {
                         [](const auto& p, const auto& x, const Execution& e) { return p.covariance(x, e); });
 }
 
+nb::object interval(const Machine& self, nb::handle X, double coverage, bool joint, int threads) {
+  return from_posterior(self, X, threads, [&](const auto& p, const auto& x, const Execution& e) {
+    return p.interval(x, coverage, joint, e);
+  });
+}
+
 // X as the map's kernel sees it: filled, shifted, scaled.
 nb::object transformed(const Machine& self, nb::handle X) {
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
@@ -299,6 +305,7 @@ void bind_options(nb::module_& m) {
       .def_rw("solver", &FitOptions::solver)
       .def_rw("seed", &FitOptions::seed)
       .def_rw("keep_moments", &FitOptions::keep_moments)
+      .def_rw("estimate_noise", &FitOptions::estimate_noise)
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names);
@@ -329,14 +336,16 @@ void bind_machine(nb::module_& m) {
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
+      .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
+           "Low and high ends of each output: (n, 2 p).")
       .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")
       .def(
           "save",
-          [](const Machine& self, const std::string& path) {
+          [](const Machine& self, const std::string& path, bool variances) {
             nb::gil_scoped_release unlocked;
-            write_model_file(path, to_file(self));
+            write_model_file(path, to_file(self, KernelStorage::in_file, variances));
           },
-          nb::arg("path"))
+          nb::arg("path"), nb::arg("variances") = false)
       .def("__getstate__", &to_state)
       .def("__setstate__",
            [](Machine& self, const std::tuple<nb::bytes, nb::object>& state) {
@@ -365,6 +374,17 @@ void bind_machine(nb::module_& m) {
       .def_prop_ro(
           "has_moments",
           [](const Machine& self) { return self.visit([](const auto& m) { return m.record().moments != nullptr; }); })
+      .def_prop_ro(
+          "noise",
+          [](const Machine& self) -> nb::object {
+            const Vector<double> noise = self.visit([](const auto& m) { return m.record().noise; });
+            return noise.size() > 0 ? nb::cast(to_numpy(noise)) : nb::none();
+          },
+          "Variance of each output's noise, by rows left out; None where it is not known.")
+      .def_prop_ro("why_no_interval",
+                   [](const Machine& self) {
+                     return self.visit([](const auto& m) { return carmina::why_no_interval(m.record()); });
+                   })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);
   m.def(
