@@ -25,8 +25,8 @@ def checked_coverage(coverage: Any) -> float:
 
 
 def conformal_quantile(scores: NDArray, weights: NDArray | None, coverage: float) -> NDArray:
-    """Along the last axis the ⌈(n + 1) coverage⌉-th smallest of n scores, infinite when n are too few; a weight
-    w counts as w scores."""
+    """Along the last axis the ⌈(n + 1) coverage⌉-th smallest of n scores, infinite when n are too few; a
+    weight w counts as w scores."""
     n = scores.shape[-1]
     if weights is None:
         rank = int(np.ceil((n + 1) * coverage - 1e-9))
@@ -42,8 +42,8 @@ def conformal_quantile(scores: NDArray, weights: NDArray | None, coverage: float
 
 
 class RefittedIntervals(KernelMachineEstimator):
-    """An estimator that keeps its training arrays by reference, in memory alone, for intervals that need fits to
-    parts of them. Subclasses say what band a fit predicts: `_band`, and `_band_unit` in what unit."""
+    """An estimator that keeps its training arrays by reference, in memory alone, for intervals that need fits
+    to parts of them. Subclasses say what band a fit predicts: `_band`, and `_band_unit` in what unit."""
 
     def _fit_and_keep(self, task: FitTask) -> Any:
         self._forget_rows()
@@ -76,8 +76,8 @@ class RefittedIntervals(KernelMachineEstimator):
         check_is_fitted(self)
         if "_training" not in vars(self):
             raise ValueError(
-                f"predict_interval: method={method!r} fits again to parts of the training rows, which a model "
-                "from a file, a pickle, partial_fit or path does not hold; fit it in this program"
+                f"predict_interval: method={method!r} fits again to parts of the training rows, which a "
+                "model from a file, a pickle, partial_fit or path does not hold; fit it in this program"
             )
         if self._training[1].shape[1] != self._band(X[:1])[0].shape[1]:
             raise ValueError(

@@ -124,8 +124,9 @@ class KernelMachineEstimator(BaseEstimator):
     def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
         """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back.
 
-        `variances`: a Fourier model of m components keeps the m (m + 1) / 2 sums over the training rows in the
-        file that deviations and intervals of its predictions need. An exact model always keeps what they need.
+        `variances`: the file of a Fourier model of m components also holds the m (m + 1) / 2 sums over the
+        training rows that deviations and intervals of predictions need. That of an exact model always holds
+        what they need.
         """
         check_is_fitted(self)
         _files.save(self, path, variances)

@@ -113,9 +113,10 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         return self._predict_machine(self._checked_inputs(X))
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9, method: str = "cv+") -> NDArray:
-        """Intervals that a new observation falls into with probability `coverage`, of shape (n, 2): the lowest and
-        the highest quantile, moved outwards or inwards by what targets lie outside them in rows that a fit has
-        not seen (conformalised quantiles [Romano2019]). They are wide where the quantiles are far apart.
+        """Intervals that a new observation falls into with probability `coverage`, of shape (n, 2): the
+        lowest and the highest quantile, moved outwards or inwards by what targets lie outside them in rows
+        that a fit has not seen (conformalised quantiles [Romano2019]). They are wide where the quantiles are
+        far apart.
 
         Parameters
         ----------
@@ -123,10 +124,10 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         coverage : float, default=0.9
             Best near what the levels span: 0.8 for 0.1 and 0.9.
         method : "cv+" or "split", default="cv+"
-            "cv+": 10 fits, each without a tenth of the rows; covers with probability ≥ 2 coverage − 1, as a rule
-            about coverage. "split": a fit to half of the rows and the errors of the other half; ≥ coverage if
-            rows are exchangeable. Fits are made by the first call, of the rows given to `fit`, which the
-            estimator keeps by reference, not in files or pickles.
+            "cv+": 10 fits, each without a tenth of the rows; covers with probability ≥ 2 coverage − 1, as a
+            rule about coverage. "split": a fit to half of the rows and the errors of the other half;
+            ≥ coverage if rows are exchangeable. Fits are made by the first call, of the rows given
+            to `fit`, which the estimator keeps by reference, not in files or pickles.
 
         Examples
         --------

@@ -109,9 +109,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     alpha_ : float
         The penalty's strength, given or chosen.
     noise_ : float, ndarray of shape (p,) or None
-        Variance of the noise of each output, from the errors of rows left out one by one (of 5,000, where there
-        are more); with `alpha="evidence"` it is `alpha_`. None where it is not known: it is for the squared
-        loss, solver "direct" and a positive alpha.
+        Variance of the noise of each output, from the errors of rows left out one by one (of 5,000, where
+        there are more); with `alpha="evidence"` it is `alpha_`. None where it is not known: it is for
+        the squared loss, solver "direct" and a positive alpha.
     path_ : AlphaPath or None
         What `alpha_` was chosen from: `alphas`, `errors`, `degrees_of_freedom`, `training_losses`.
     coef_ : ndarray of shape (n_features,) or (n_features, rank)
@@ -237,9 +237,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         posterior of a Gaussian process with a flat prior on the intercept and noise of variance `noise_`,
         whatever alpha is: the squared deviation is noise_ (1 + φᵀ(ΦᵀWΦ + αI)⁻¹φ).
 
-        A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory: pickles
-        do not hold it, files after `save(path, variances=True)`. An exact machine with solver "direct" always
-        does.
+        A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory:
+        pickles do not hold it, files after `save(path, variances=True)`. An exact machine
+        with solver "direct" always does.
 
         Examples
         --------
@@ -247,8 +247,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         >>> from carmina import KernelRegressor
         >>> X = np.linspace(0, 6, 50)[:, None]
         >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(50)
-        >>> model = KernelRegressor("gaussian", gamma=0.5, alpha=0.1, n_components=200, random_state=0).fit(X, y)
-        >>> mean, std = model.predict([[3.0], [9.0]], return_std=True)
+        >>> model = KernelRegressor("gaussian", gamma=0.5, alpha=0.1, n_components=200, random_state=0)
+        >>> mean, std = model.fit(X, y).predict([[3.0], [9.0]], return_std=True)
         >>> bool(0.08 < std[0] < 0.15 < std[1])
         True
         """
@@ -270,8 +270,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     def predict_interval(
         self, X: ArrayLike, coverage: float = 0.9, joint: bool = False, method: str = "auto"
     ) -> NDArray:
-        """Intervals that a new observation falls into with probability `coverage`: the low and the high end for
-        each row of X, of shape (n, 2), or (n, p, 2) as the y of `fit`.
+        """Intervals that a new observation falls into with probability `coverage`: the low and the high end
+        for each row of X, of shape (n, 2), or (n, p, 2) as the y of `fit`.
 
         Parameters
         ----------
@@ -282,8 +282,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         method : "auto", "split" or "cv+", default="auto"
             "auto": f(x) ± q s(x), s the deviation of `predict(X, return_std=True)` and q the quantile of what
             training rows are off when they are left out one by one, over their deviations. It needs what
-            `return_std` needs and no refit; files hold it. The coverage is right on the average over rows like
-            the training rows where the fit hardly changes with one of them; nothing is guaranteed.
+            `return_std` needs and no refit; files hold it. The coverage is right on the average over rows
+            like the training rows where the fit hardly changes with one of them; nothing is guaranteed.
 
             "split": a fit to half of the rows, widened by the errors of the other half. Covers with
             probability ≥ coverage if rows are exchangeable, whatever the model. The interval is that of the
@@ -315,7 +315,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         else:
             reason = self._machine.why_no_interval
             if reason:
-                raise ValueError(f"predict_interval: {reason}; or take method='cv+', after a fit in this program")
+                raise ValueError(
+                    f"predict_interval: {reason}; or take method='cv+', after a fit in this program"
+                )
             flat = self._machine.interval(X, coverage, bool(joint), threads=thread_count(self.n_jobs))
             ends = flat.reshape(len(X), -1, 2).astype(self._machine.dtype, copy=False)
         return ends[:, 0] if self._y_ndim == 1 and ends.shape[1] == 1 else ends

@@ -230,7 +230,7 @@ def test_what_cannot_be_asked_is_refused(problem):
     for coverage in (0, 1, 1.5, float("nan")):
         with pytest.raises(ValueError, match="coverage must be between 0 and 1"):
             model.predict_interval(X, coverage)
-    with pytest.raises(ValueError, match="at most 0.9999"):
+    with pytest.raises(ValueError, match=r"at most 0\.9999"):
         model.predict_interval(X, 0.99999)
     with pytest.raises(ValueError, match="method"):
         model.predict_interval(X, method="jackknife")

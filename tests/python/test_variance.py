@@ -33,7 +33,8 @@ def test_the_exact_machine_equals_a_gaussian_process(problem, weighted):
 
 
 def dense_covariance(Phi, new, weights, intercept, noise, alpha=ALPHA):
-    """Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + I times √(noise noiseᵀ), the intercepts as columns that I₀ leaves out."""
+    """√(noise noiseᵀ) times Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + I, the intercepts as columns that I₀ leaves
+    out."""
     _, p, width = Phi.shape
     penalty = np.ones(width)
     if intercept:
