@@ -116,6 +116,9 @@ void FitArguments::add(CLI::App& command) {
       "Inputs as they are, at zero mean and unit variance, or by quartiles; auto: standard where the width is chosen");
   command.add_flag("--no-scale", no_scale_, "The same as --scale none");
   command.add_flag("--no-intercept", no_intercept_, "Fit no constant term");
+  command.add_flag(
+      "--variances", fit.keep_moments,
+      "Keep in the file what deviations and intervals of a Fourier model need; squared loss, direct solver");
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
 
@@ -145,6 +148,7 @@ void FitArguments::check_words() {
   }
   if (is_mixture()) {
     require_known("--solver", fit.solver, mixture_solver_names());
+    require(!fit.keep_moments, "--variances is for kernel machines, the file of a spectral mixture always holds them");
     mixture = mixture_arguments_.options(*this, *command_);
     return;
   }
@@ -156,6 +160,13 @@ void FitArguments::check_words() {
   fit.loss = make_loss_with("", std::nullopt);
   check_sketch();
   fit.sampling = parse_sampling(sampling_);
+  if (fit.keep_moments) {
+    require(std::holds_alternative<Squared>(fit.loss), "--variances needs --loss squared, found {}", loss_);
+    require(fit.solver == "auto" || fit.solver == "direct", "--variances needs --solver direct, found {}", fit.solver);
+    require(!fit.chosen_sketch(), "--variances needs --approximation auto, fourier or exact, found {}",
+            fit.approximation);
+    fit.solver = "direct";
+  }
   require_known("--scale", scale_, input_scaling_names());
   require(!no_scale_ || scale_ == "auto", "--no-scale and --scale {} contradict each other", scale_);
   fit.scale_inputs = no_scale_ ? InputScaling::none : parse_input_scaling(scale_);

@@ -59,7 +59,11 @@ struct FitArguments {
     const auto start = std::chrono::steady_clock::now();
     auto machine = make();
     fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
-    machine.save(model);
+    if constexpr (requires { machine.save(model, true); }) {
+      machine.save(model, fit.keep_moments);
+    } else {
+      machine.save(model);
+    }
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     line.erase();
     return machine;

@@ -152,6 +152,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         loss = self._loss_for(len(y) * len(classes))
         options = self._options(loss)
+        options.estimate_noise = False
         coding = one_of("coding", self.coding, ["simplex", "one-hot"])
         options.target_names = [str(label) for label in classes]
         scalar = isinstance(self.kernel, str) or is_scalar(kernel_or_name(self.kernel))

@@ -12,7 +12,7 @@ from carmina import _core, kernels, losses, sketches
 from carmina._kernels import from_plain, to_plain
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: Any, path: str | os.PathLike[str], variances: bool = False) -> None:
     machine = estimator._machine
     machine.estimator = json.dumps(
         {
@@ -24,7 +24,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             **estimator._file_state(),
         }
     )
-    machine.save(os.fspath(path))
+    machine.save(os.fspath(path), **({"variances": True} if variances else {}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -133,10 +133,15 @@ class KernelMachineEstimator(BaseEstimator):
     n_iter_no_change: int = 10
     metric: str = "auto"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
+    def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
+        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back.
+
+        `variances`: the file of a Fourier model of m components also holds the m (m + 1) / 2 sums over the
+        training rows that deviations and intervals of predictions need. That of an exact model always holds
+        what they need.
+        """
         check_is_fitted(self)
-        _files.save(self, path)
+        _files.save(self, path, variances)
 
     @property
     def kernel_(self) -> kernels.Kernel:

@@ -37,8 +37,8 @@ struct Machine {
   }
 };
 
-ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file) {
-  return with_estimator(self.visit([storage](const auto& m) { return m.to_file(storage); }), self.estimator);
+ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file, bool variances = false) {
+  return with_estimator(self.visit([&](const auto& m) { return m.to_file(storage, variances); }), self.estimator);
 }
 
 Machine from_file(const ModelFile& file, const std::string& source, const std::optional<Kernel>& apart = {}) {
@@ -192,6 +192,12 @@ nb::object covariance(const Machine& self, nb::handle X, int threads) {
                         [](const auto& p, const auto& x, const Execution& e) { return p.covariance(x, e); });
 }
 
+nb::object interval(const Machine& self, nb::handle X, double coverage, bool joint, int threads) {
+  return from_posterior(self, X, threads, [&](const auto& p, const auto& x, const Execution& e) {
+    return p.interval(x, coverage, joint, e);
+  });
+}
+
 // X as the map's kernel sees it: filled, shifted, scaled.
 nb::object transformed(const Machine& self, nb::handle X) {
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
@@ -311,6 +317,7 @@ void bind_options(nb::module_& m) {
       .def_rw("solver", &FitOptions::solver)
       .def_rw("seed", &FitOptions::seed)
       .def_rw("keep_moments", &FitOptions::keep_moments)
+      .def_rw("estimate_noise", &FitOptions::estimate_noise)
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names);
@@ -333,7 +340,9 @@ void bind_machine(nb::module_& m) {
         return std::visit([i](const auto& path) { return Machine{path.machine(i), {}}; }, self.machines);
       });
   nb::class_<Machine> type(m, "Machine");
-  def_saved<Machine>(type, [](const Machine& self) { return to_file(self); });
+  def_saved<Machine>(type, [](const Machine& self, bool variances) {
+    return to_file(self, KernelStorage::in_file, variances);
+  });
   type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
       .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,
@@ -346,6 +355,8 @@ void bind_machine(nb::module_& m) {
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
+      .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
+           "Low and high ends of each output: (n, 2 p).")
       .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")
       .def("__getstate__", &to_state)
       .def("__setstate__",
@@ -374,6 +385,17 @@ void bind_machine(nb::module_& m) {
       .def_prop_ro(
           "has_moments",
           [](const Machine& self) { return self.visit([](const auto& m) { return m.record().moments != nullptr; }); })
+      .def_prop_ro(
+          "noise",
+          [](const Machine& self) -> nb::object {
+            const Vector<double> noise = self.visit([](const auto& m) { return m.record().noise; });
+            return noise.size() > 0 ? nb::cast(to_numpy(noise)) : nb::none();
+          },
+          "Variance of each output's noise, by rows left out; None where it is not known.")
+      .def_prop_ro("why_no_interval",
+                   [](const Machine& self) {
+                     return self.visit([](const auto& m) { return carmina::why_no_interval(m.record()); });
+                   })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);
   m.def(

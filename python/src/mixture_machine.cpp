@@ -236,7 +236,7 @@ void bind_mixture_machine(nb::module_& m) {
     return self.machine.parameters();
   };
   nb::class_<MixtureMachine> type(m, "MixtureMachine");
-  def_saved(type, &to_file);
+  def_saved<MixtureMachine>(type, [](const MixtureMachine& self, bool) { return to_file(self); });
   type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("on_step") = nb::none())
       .def_static("tune", &tune, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),

@@ -35,15 +35,15 @@ inline ModelFile from_bytes(const nb::bytes& bytes) {
 
 // For a type with a member `estimator`.
 template <class M>
-void def_saved(nb::class_<M>& type, ModelFile (*to_file)(const M&)) {
+void def_saved(nb::class_<M>& type, ModelFile (*to_file)(const M&, bool variances)) {
   type.def_rw("estimator", &M::estimator, "The package's own description, kept in the file.")
       .def(
           "save",
-          [to_file](const M& self, const std::string& path) {
+          [to_file](const M& self, const std::string& path, bool variances) {
             nb::gil_scoped_release unlocked;
-            write_model_file(path, to_file(self));
+            write_model_file(path, to_file(self, variances));
           },
-          nb::arg("path"));
+          nb::arg("path"), nb::arg("variances") = false);
 }
 
 }  // namespace carmina::python

@@ -1,6 +1,6 @@
 // tests/models/choose_test.cpp -- what the data choose: errors of left-out rows, metrics, samples, other losses' alpha.
 #include "models/choose/choose.hpp"
-#include "models/choose/left_out.hpp"
+#include "models/choose/exact_errors.hpp"
 #include "models/choose/search.hpp"
 
 #include <carmina/models/kernel_machine.hpp>
@@ -35,7 +35,7 @@ TEST(LeftOutErrors, AreThoseOfFitsWithoutTheRow) {
       ChoiceRows rows = some_rows(17, 3, 2, intercept);
       for (Index i = 0; i < 17; ++i) rows.weights[i] = 0.5 * static_cast<double>(1 + i % 5);
       const double alpha = 0.07;
-      const LeftOut found = left_out(rows, kernel, alpha, Execution{});
+      const ExactErrors found = exact_errors(rows, kernel, alpha, Execution{});
       double sum = 0;
       for (Index i = 0; i < rows.rows(); ++i) {
         ChoiceRows without = rows;
@@ -59,7 +59,7 @@ TEST(LeftOutErrors, CountAWeightAsRepetitions) {
   const ChoiceRows repeated{weighted.Z(each, Eigen::all), weighted.Y(each, Eigen::all),
                             Vector<double>::Ones(static_cast<Index>(each.size())), true};
   const ScalarKernel kernel = Matern(LengthScale(0.9), 1.5);
-  EXPECT_NEAR(left_out(weighted, kernel, 0.2, Execution{}).error, left_out(repeated, kernel, 0.2, Execution{}).error,
+  EXPECT_NEAR(exact_errors(weighted, kernel, 0.2, Execution{}).error, exact_errors(repeated, kernel, 0.2, Execution{}).error,
               1e-10);
 }
 
@@ -69,7 +69,7 @@ TEST(GradientMetric, IsTheRootOfGradients) {
   for (const ScalarKernel& kernel :
        {ScalarKernel(Matern(LengthScale(1.1), 1.5)), ScalarKernel(Matern(LengthScale(1.1), 2.5)),
         ScalarKernel(Gaussian(LengthScale(0.9)))}) {
-    const LeftOut fit = left_out(rows, kernel, 0.1, Execution{});
+    const ExactErrors fit = exact_errors(rows, kernel, 0.1, Execution{});
     Matrix<double> A = Matrix<double>::Zero(3, 3);
     constexpr double step = 1e-5;
     for (Index i = 0; i < rows.rows(); ++i) {

@@ -96,6 +96,8 @@ void expect_equal(const KernelMachine<T>& a, const KernelMachine<T>& b, const st
   EXPECT_EQ(a.intercept(), b.intercept()) << what;
   EXPECT_EQ(a.record().report.iterations, b.record().report.iterations) << what;
   EXPECT_EQ(a.record().report.residual, b.record().report.residual) << what;
+  EXPECT_EQ(a.record().noise, b.record().noise) << what;
+  EXPECT_EQ(a.record().left_out, b.record().left_out) << what;
 }
 
 template <class T>

@@ -26,14 +26,16 @@ def test_the_exact_machine_equals_a_gaussian_process(problem, weighted):
     found, deviation = model.fit(X, y, problem.weights if weighted else None).predict(new, return_std=True)
     assert deviation.shape == found.shape == (20,)
     assert_allclose(found, mean, atol=1e-6)
-    assert_allclose(deviation**2, std**2 + ALPHA, atol=1e-6)
+    # Another variance of the noise leaves the fit as it is, and covariances in proportion.
+    assert_allclose(deviation**2, (std**2 + ALPHA) * model.noise_ / ALPHA, atol=1e-6)
     _, covariance = model.predict(new, return_cov=True)
     assert covariance.shape == (20, 1, 1)
     assert_allclose(covariance.ravel(), deviation**2, atol=1e-12)
 
 
-def dense_covariance(Phi, new, weights, intercept, alpha=ALPHA):
-    """alpha Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + alpha I, the intercepts as columns that I₀ leaves out."""
+def dense_covariance(Phi, new, weights, intercept, noise, alpha=ALPHA):
+    """√(noise noiseᵀ) times Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + I, the intercepts as columns that I₀ leaves
+    out."""
     _, p, width = Phi.shape
     penalty = np.ones(width)
     if intercept:
@@ -41,7 +43,7 @@ def dense_covariance(Phi, new, weights, intercept, alpha=ALPHA):
         Phi, new = (np.concatenate([F, np.tile(np.eye(p), (len(F), 1, 1))], axis=2) for F in (Phi, new))
     system = np.einsum("i,iak,ial->kl", weights, Phi, Phi) + alpha * np.diag(penalty)
     solved = np.linalg.solve(system, new.reshape(-1, len(system)).T).T.reshape(new.shape)
-    return alpha * (np.einsum("iak,ibk->iab", new, solved) + np.eye(p))
+    return np.sqrt(np.outer(noise, noise)) * (np.einsum("iak,ibk->iab", new, solved) + np.eye(p))
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -61,7 +63,9 @@ def test_a_fourier_machine_equals_the_dense_formula(make_problem, kernel, compon
         kernel, n_components=components, alpha=ALPHA, fit_intercept=intercept, random_state=3
     ).fit(X, Y, weights)
     features = FourierFeatures(kernel, n_components=components, random_state=3).fit(X)
-    expected = dense_covariance(features.transform(X), features.transform(new), weights, intercept)
+    expected = dense_covariance(
+        features.transform(X), features.transform(new), weights, intercept, model.noise_
+    )
     prediction, covariance = model.predict(new, return_cov=True)
     assert_allclose(covariance, expected, atol=1e-8)
     assert (prediction == model.predict(new)).all()
@@ -119,7 +123,9 @@ def test_a_new_fit_gives_new_deviations(problem):
     model = regressor(approximation="exact", alpha=0.1).fit(X, Y)
     before = model.predict(X, return_std=True)[1]
     after = model.set_params(alpha=1.0).fit(X, Y).predict(X, return_std=True)[1]
-    assert (after > before).all()
+    assert (after != before).all()
+    fresh = KernelRegressor(approximation="exact", alpha=1.0).fit(X, Y)
+    assert (after == fresh.predict(X, return_std=True)[1]).all()
 
 
 @pytest.mark.parametrize("extra", [{}, {"return_std": True}, {"return_cov": True}])

@@ -88,6 +88,9 @@ struct FitOptions : EarlyStopping {
   double tol = 1e-6;
   std::uint64_t seed = 0;
 
+  // Squared loss, direct solution: the variance of the noise and the errors of rows left out, for deviations and
+  // intervals of predictions (models/posterior.hpp); of many rows from a sample.
+  bool estimate_noise = true;
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix
 
   std::vector<std::string> input_names, target_names;  // kept in the model, so that columns are found by name again

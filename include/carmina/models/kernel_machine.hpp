@@ -59,8 +59,10 @@ struct FitRecord {
   std::vector<std::string> input_names, target_names;
   SolveReport report;
 
-  // What the variance of predictions needs besides the model (models/posterior.hpp).
-  std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; not in the file
+  // What the variance of predictions and their intervals need besides the model (models/posterior.hpp).
+  Vector<double> noise;     // (p), variance of the noise by rows left out; empty: not known
+  Matrix<double> left_out;  // (interval_levels(), p + 1): quantiles of their normalised errors, the last column jointly
+  std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; in files if asked for
   Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
 
   bool fourier() const;
@@ -118,10 +120,13 @@ class KernelMachine {
   const Vector<T>& intercept() const { return intercept_; }
   const FitRecord& record() const { return record_; }
 
-  ModelFile to_file(KernelStorage storage = KernelStorage::in_file) const;
+  // `variances`: with the sums that a Fourier machine needs for deviations and intervals; Error when it holds none.
+  ModelFile to_file(KernelStorage storage = KernelStorage::in_file, bool variances = false) const;
   static KernelMachine from_file(const ModelFile& file, const std::string& source,
                                  const std::optional<Kernel>& apart = {});
-  void save(const std::string& path) const { write_model_file(path, to_file()); }
+  void save(const std::string& path, bool variances = false) const {
+    write_model_file(path, to_file(KernelStorage::in_file, variances));
+  }
 
  private:
   Kernel kernel_;

@@ -57,7 +57,13 @@ double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& 
                   const Matrix<double>& targets, const Vector<double>& weights) {
   return std::visit(
       [&]<class L>(const L& one) {
-        if constexpr (std::same_as<L, Pinball>) {
+        if constexpr (std::same_as<L, Logistic>) {
+          // Probabilities p have errors of variance v = E p (1 - p), which is both E l'^2 and E l'' of the logistic loss;
+          // its scores vary 1 / v times as much as p: alpha v^2 / v. Targets are 0 and 1, or of one output -1 and 1.
+          const double range = targets.cols() == 1 ? 2 : 1, count = weights.sum() * static_cast<double>(targets.cols());
+          const double v = (targets - predictions).rowwise().squaredNorm().dot(weights) / (range * range * count);
+          return squared_alpha * std::max(v, 0.005);
+        } else if constexpr (std::same_as<L, Pinball>) {
           // Quantiles are about f + their quantile of the residuals; levels count alike.
           double logs = 0, count = 0;
           for (const double level : one.levels) {

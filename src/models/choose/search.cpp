@@ -28,7 +28,7 @@ class Search {
       : space_(space), execution_(execution), log_(log) {}
 
   TriedSetting evaluate(const ChoiceRows& rows, const Setting& setting) {
-    TriedSetting trial{setting, left_out(rows, setting.scalar(), setting.alpha, execution_), rows.weights.sum()};
+    TriedSetting trial{setting, exact_errors(rows, setting.scalar(), setting.alpha, execution_), rows.weights.sum()};
     log_.push_back({kernel_text(setting), setting.width, setting.metric, setting.alpha, "exact", trial.rows,
                     std::sqrt(trial.error()), false});
     return trial;

@@ -1,6 +1,6 @@
 // models/choose/search.hpp -- family, width, metric and alpha of a kernel by the errors of rows left out.
 #pragma once
-#include "models/choose/left_out.hpp"
+#include "models/choose/exact_errors.hpp"
 
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/report.hpp>
@@ -25,7 +25,7 @@ struct Setting {
 
 struct TriedSetting {
   Setting setting;
-  LeftOut result;
+  ExactErrors result;
   double rows = 0;  // total weight of the rows that it was tried on
   double error() const { return result.error; }
 };

@@ -1,9 +1,11 @@
 // models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
+#include "features/moments.hpp"
 #include "models/file/fit_record_json.hpp"
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/posterior.hpp>
 
 namespace carmina {
 namespace {
@@ -110,11 +112,41 @@ HadamardFrequencies get_structured(const ModelFile& file, const Kernel& kernel) 
   return frequencies;
 }
 
+// The lower triangle of the sums, row after row, and what they are about.
+void put_moments(ModelFile& file, const Moments& moments) {
+  const Index order = moments.sums.rows();
+  Matrix<double> packed(order * (order + 1) / 2, 1);
+  for (Index i = 0, at = 0; i < order; at += ++i) {
+    packed.col(0).segment(at, i + 1) = moments.sums.row(i).head(i + 1).transpose();
+  }
+  file.put<double>("row_sums", packed);
+  file.put<double>("row_sums_origin", Matrix<double>(moments.origin));
+}
+
+std::shared_ptr<const Moments> get_moments(const ModelFile& file, Index features, Index outputs, Index rows) {
+  if (!file.tensors.contains("row_sums")) return nullptr;
+  auto moments = std::make_shared<Moments>(features, get_vector(file, "row_sums_origin", outputs));
+  const Index order = features + outputs + 1;
+  const Vector<double> packed = get_vector(file, "row_sums", order * (order + 1) / 2);
+  require(moments->outputs == outputs && packed.allFinite() && packed[packed.size() - 1] > 0,
+          "'row_sums' and 'row_sums_origin' do not go together");
+  for (Index i = 0, at = 0; i < order; at += ++i) {
+    moments->sums.row(i).head(i + 1) = packed.segment(at, i + 1).transpose();
+  }
+  moments->rows = rows;
+  return moments;
+}
+
 }  // namespace
 
 template <Real T>
-ModelFile KernelMachine<T>::to_file(KernelStorage storage) const {
+ModelFile KernelMachine<T>::to_file(KernelStorage storage, bool variances) const {
   ModelFile file;
+  if (variances) {
+    const std::string reason = why_no_deviation(record_);
+    require(reason.empty(), "save: {}", reason);
+    if (record_.moments) put_moments(file, *record_.moments);
+  }
   Json description = {{"fit", record_to_json(record_)}};
   if (storage == KernelStorage::in_file) description["kernel"] = to_json(kernel_, file);
   std::visit(
@@ -135,6 +167,8 @@ ModelFile KernelMachine<T>::to_file(KernelStorage storage) const {
       *map_);
   put_vector(file, "target_mean", record_.target_mean);
   put_vector(file, "row_weights", record_.weights);
+  put_vector(file, "noise", record_.noise);
+  if (record_.left_out.size() > 0) file.put<double>("left_out", record_.left_out);
   if (output_root_.size() > 0) file.put<T>("output_root", output_root_);
   file.put<T>("coefficients", coefficients_);
   file.put<T>("intercept", Matrix<T>(intercept_));
@@ -175,6 +209,15 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     record.target_mean = get_vector(file, "target_mean", intercept.size());
     record.weights = get_vector(file, "row_weights", fourier ? 0 : base.rows());
     require(record.weights.size() == 0 || (record.weights.array() > 0).all(), "'row_weights' must be positive");
+    record.noise = get_vector(file, "noise", intercept.size());
+    require((record.noise.array() >= 0).all(), "'noise' must not be negative");
+    if (file.tensors.contains("left_out")) {
+      record.left_out = file.get<double>("left_out");
+      const auto levels = static_cast<Index>(interval_levels().size());
+      require(record.left_out.rows() == levels && record.left_out.cols() == intercept.size() + 1,
+              "'left_out' is {} x {}, expected {} x {}", record.left_out.rows(), record.left_out.cols(),
+              levels, intercept.size() + 1);
+    }
     kernel.check_dimensions(d, intercept.size());
     const auto make_map = [&]() -> Map {
       if (structured) return FourierMap<T>(std::move(signs), std::move(transform));
@@ -189,6 +232,8 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
       return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));
     };
     std::shared_ptr<const Map> map = share_map<T>(make_map());
+    const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map);
+    if (fourier) record.moments = get_moments(file, features, intercept.size(), record.rows);
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,
@@ -220,8 +265,8 @@ AnyKernelMachine load_kernel_machine(const std::string& path) {
   return kernel_machine_from_file(read_model_file(path), path);
 }
 
-template ModelFile KernelMachine<float>::to_file(KernelStorage) const;
-template ModelFile KernelMachine<double>::to_file(KernelStorage) const;
+template ModelFile KernelMachine<float>::to_file(KernelStorage, bool) const;
+template ModelFile KernelMachine<double>::to_file(KernelStorage, bool) const;
 template KernelMachine<float> KernelMachine<float>::from_file(const ModelFile&, const std::string&,
                                                               const std::optional<Kernel>&);
 template KernelMachine<double> KernelMachine<double>::from_file(const ModelFile&, const std::string&,

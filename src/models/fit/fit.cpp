@@ -60,7 +60,9 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     learnt.by_evidence = false;
     learnt.kernel = found.kernel;
     learnt.alpha = found.alpha;
-    KernelMachine<T> machine = FitPipeline<T>(rows, learnt).run();
+    FitPipeline<T> pipeline(rows, learnt);
+    pipeline.known_noise = found.alpha;
+    KernelMachine<T> machine = pipeline.run();
     FitRecord& record = machine.record_;
     record.evidence = found.evidence;
     record.report.seconds.insert(record.report.seconds.begin(), learning.seconds.begin(), learning.seconds.end());
@@ -71,11 +73,14 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     return machine;
   }
   if (options.alpha_by) {
-    const auto path = FitPipeline<T>(rows, options)
-                          .run_path(options.alphas.empty() ? path_alphas() : options.alphas,
-                                    *options.alpha_by == AlphaScore::leave_one_out);
+    FitPipeline<T> pipeline(rows, options);
+    const auto path = pipeline.run_path(options.alphas.empty() ? path_alphas() : options.alphas,
+                                        *options.alpha_by == AlphaScore::leave_one_out);
     const std::size_t best = best_point(path.points(), *options.alpha_by);
     KernelMachine<T> machine = path.machine(best);
+    pipeline.leave_out_at(path.points()[best].alpha);
+    machine.record_.noise = pipeline.noise;
+    machine.record_.left_out = pipeline.left_out;
     std::string& message = machine.record_.report.message;
     message = joined(message, end_of_alphas(path.points(), best));
     return machine;

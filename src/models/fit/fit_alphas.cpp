@@ -39,6 +39,7 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
     const Moments sums = sum(*features);
     PhaseTimer timer(report, "solve");
     found = primal_path(*features, sums, posed.expansion ? &*posed.expansion : nullptr, ridge, execution);
+    if (options.alpha_by && options.estimate_noise) path_sums_ = sums;
   } else {
     PhaseTimer timer(report, "solve");
     found = task.separable ? dual_path(std::move(posed.K), posed.dual, ridge, execution)
@@ -67,9 +68,22 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
     points.push_back(point);
     solutions.push_back(std::move(one.solution));
   }
-  return {finish(std::move(posed.map), solutions[0]), std::move(points),
-          std::make_shared<const std::vector<LinearSolution>>(std::move(solutions))};
+  MachinePath<T> path{finish(path_sums_ ? posed.map : std::move(posed.map), solutions[0]), std::move(points),
+                      std::make_shared<const std::vector<LinearSolution>>(std::move(solutions))};
+  path_way_ = static_cast<const Way<T>*>(planned.way);
+  if (path_sums_) path_problem_ = std::move(posed);
+  return path;
 }
+
+// One more factorisation. The matrix of a dual problem was overwritten and is made again.
+template <Real T>
+void FitPipeline<T>::leave_out_at(double alpha) {
+  if (!options.estimate_noise) return;
+  if (!path_problem_) path_problem_ = path_way_->pose(*this);
+  solve_posed(*this, *path_problem_, path_sums_ ? &*path_sums_ : nullptr, alpha);
+}
+template void FitPipeline<float>::leave_out_at(double);
+template void FitPipeline<double>::leave_out_at(double);
 template MachinePath<float> FitPipeline<float>::run_path(const std::vector<double>&, bool);
 template MachinePath<double> FitPipeline<double>::run_path(const std::vector<double>&, bool);
 

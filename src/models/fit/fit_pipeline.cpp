@@ -163,6 +163,8 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   record.input_names = options.input_names;
   record.target_names = options.target_names;
   record.report = report;
+  record.noise = noise;
+  record.left_out = left_out;
   record.moments = moments;
   record.weights = weights;
   Matrix<T> root;

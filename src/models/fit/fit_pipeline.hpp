@@ -35,6 +35,9 @@ struct PosedProblem {
 };
 
 template <Real T>
+struct Way;
+
+template <Real T>
 class FitPipeline {
  public:
   using Map = typename KernelMachine<T>::Map;
@@ -43,6 +46,8 @@ class FitPipeline {
 
   KernelMachine<T> run();
   MachinePath<T> run_path(const std::vector<double>& alphas, bool leave_one_out);
+  // After run_path: `noise` and `left_out` for one of its alphas.
+  void leave_out_at(double alpha);
   // For cross-validation: the problem of all rows, or nothing where none is posed or the budget does not hold the
   // folds.
   std::optional<PosedProblem<T>> pose_folds(Index folds);
@@ -60,6 +65,9 @@ class FitPipeline {
   Vector<double> origin;                   // of the targets: their mean, or zero without an intercept
   std::shared_ptr<const Moments> moments;  // to be kept with the machine
   Vector<double> weights;                  // of the rows of an exact machine
+  std::optional<double> known_noise;       // its variance, where it was learnt with alpha
+  Vector<double> noise;                    // to be kept, as below (FitRecord)
+  Matrix<double> left_out;
 
   const ScalarKernel& scalar() const { return kernel->terms()[0].scalar; }
   IterationOptions iterations() const { return {options.max_iter, options.tol}; }
@@ -82,6 +90,10 @@ class FitPipeline {
   void adopt(const PlannedWay& planned);
 
   MemoryPlan plan_;
+  // Of run_path: its way and, in the primal, its sums and features.
+  const Way<T>* path_way_ = nullptr;
+  std::optional<PosedProblem<T>> path_problem_;
+  std::optional<Moments> path_sums_;
 };
 
 }  // namespace carmina

@@ -2,6 +2,7 @@
 #include "models/fit/ways.hpp"
 #include "core/words.hpp"
 #include "features/moments_builder.hpp"
+#include "models/fit/leave_out.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -98,21 +99,34 @@ void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
 }
 
 template <Real T>
+LinearSolution solve_posed(FitPipeline<T>& fit, PosedProblem<T>& posed, Moments* sums, double alpha) {
+  RowsLeftOut<T> left_out(fit, posed, alpha, sums);
+  PhaseTimer timer(fit.report, "solve");
+  const bool intercept = fit.options.fit_intercept;
+  const SquaredLossProblem separable{fit.outputs, alpha, intercept};
+  LinearSolution solution;
+  if (sums) {
+    solution = posed.expansion ? solve_expanded(*sums, *posed.expansion, alpha, intercept, fit.execution, fit.report,
+                                                left_out.use())
+                               : solve_primal(*sums, separable, fit.execution, fit.report, left_out.use());
+  } else {
+    solution =
+        fit.task.separable
+            ? solve_dual(posed.K, posed.dual, separable, fit.execution, fit.report, left_out.use())
+            : solve_dual_blocks(posed.K, posed.dual, alpha, intercept, fit.execution, fit.report, left_out.use());
+  }
+  left_out.finish(solution);
+  return solution;
+}
+template LinearSolution solve_posed(FitPipeline<float>&, PosedProblem<float>&, Moments*, double);
+template LinearSolution solve_posed(FitPipeline<double>&, PosedProblem<double>&, Moments*, double);
+
+template <Real T>
 KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way) {
   PosedProblem<T> posed = way.pose(fit);
-  LinearSolution solution;
-  if (posed.primal()) {
-    Moments sums = fit.sum(*posed.features(fit.rows));
-    PhaseTimer timer(fit.report, "solve");
-    solution = posed.expansion ? solve_expanded(sums, *posed.expansion, fit.task.alpha, fit.options.fit_intercept,
-                                                fit.execution, fit.report)
-                               : solve_primal(sums, fit.problem(), fit.execution, fit.report);
-  } else {
-    PhaseTimer timer(fit.report, "solve");
-    solution = fit.task.separable ? solve_dual(posed.K, posed.dual, fit.problem(), fit.execution, fit.report)
-                                  : solve_dual_blocks(posed.K, posed.dual, fit.task.alpha, fit.options.fit_intercept,
-                                                      fit.execution, fit.report);
-  }
+  std::optional<Moments> sums;
+  if (posed.primal()) sums = fit.sum(*posed.features(fit.rows));
+  LinearSolution solution = solve_posed(fit, posed, sums ? &*sums : nullptr, fit.task.alpha);
   if (posed.to_map) solution.coefficients = posed.to_map(solution.coefficients);
   return fit.finish(std::move(posed.map), solution);
 }

@@ -40,7 +40,10 @@ std::vector<const WayInfo*> way_table() {
 // Solvers that some way offers for this approximation, loss and kernel, in the order of the table; "auto" first.
 std::vector<Solver> solvers_for(const FitTask& task);
 
-// Solves a posed problem: what every `direct` way does.
+// Solves a posed problem: what every `direct` way does. The errors of rows left out go to the pipeline; the sums of a
+// primal problem, or its matrix, are overwritten.
+template <Real T>
+LinearSolution solve_posed(FitPipeline<T>& fit, PosedProblem<T>& posed, Moments* sums, double alpha);
 template <Real T>
 KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way);
 
@@ -53,6 +56,8 @@ void add_vectors(MemoryUse& use, double length, double count);
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen);
 void add_moments(MemoryUse& use, const FitTask& task, double width, double copies);
 void add_rows(MemoryUse& use, const FitTask& task, double copies_of_inputs);
+// What measuring the errors of rows left out takes beside a system of this order.
+void add_left_out(MemoryUse& use, const FitTask& task, double order);
 // Of a path of alphas or of folds, beside the one system.
 void add_many_alphas(MemoryUse& use, const FitTask& task, double order);
 

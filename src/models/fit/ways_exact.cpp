@@ -21,6 +21,7 @@ MemoryUse direct_memory(const FitTask& t) {
   }
   add_many_alphas(use, t, size);
   add_vectors(use, size, t.separable ? 6 * t.p : 3 * (t.p + 1));
+  add_left_out(use, t, size);
   return use;
 }
 

@@ -42,6 +42,7 @@ MemoryUse primal_memory(const FitTask& t) {
   }
   add_many_alphas(use, t, t.order);
   add_vectors(use, t.separable ? t.m : t.order, 6 * (t.separable ? t.p : 1));
+  add_left_out(use, t, t.order);
   return use;
 }
 
@@ -72,6 +73,7 @@ MemoryUse dual_memory(const FitTask& t) {
   use.add("blocks of it", std::min<double>(kernel_rows_together, t.n) * (t.n * t.scalar_bytes + t.m * number_bytes));
   add_many_alphas(use, t, t.n);
   add_vectors(use, t.n + t.m, 6 * t.p);
+  add_left_out(use, t, t.n);
   if (t.options.keep_moments) add_moments(use, t, t.m + t.p + 1, 2);
   return use;
 }
@@ -87,7 +89,7 @@ PosedProblem<T> pose_dual(FitPipeline<T>& fit) {
     evaluate(map, held.X, View<T>(*phi), fit.execution);
     posed.K = dual_gram(*phi, fit.execution);
   }
-  if (fit.options.keep_moments) fit.sum(*rows_of(map, fit.rows, FeatureStorage::none, fit.execution));
+  if (fit.options.keep_moments && !fit.moments) fit.sum(*rows_of(map, fit.rows, FeatureStorage::none, fit.execution));
   posed.dual = fit.dual_rows(held);
   posed.to_map = [phi, execution = fit.execution](const Matrix<double>& C) {
     return transposed_product(*phi, C, execution);

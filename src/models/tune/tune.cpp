@@ -90,7 +90,7 @@ class Trials {
  public:
   Trials(const TuneRows& rows, const TuneOptions& options, Index total)
       : rows_(rows), measure_(options.measure.value_or(options.fit.loss)), fit_(options.fit), total_(total) {
-    fit_.scale_inputs = fit_.fill_missing = fit_.keep_moments = false;
+    fit_.scale_inputs = fit_.fill_missing = fit_.keep_moments = fit_.estimate_noise = false;
     progress_ = fit_.execution;
     fit_.execution.progress = {};  // one bar for all fits
     std::visit([&](const auto& loss) { loss.check(rows.Y.cols()); }, measure_);

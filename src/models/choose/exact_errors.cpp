@@ -1,5 +1,5 @@
-// models/choose/left_out.cpp -- errors of left-out rows by the inverse of the kernel matrix; gradients; a sample.
-#include "models/choose/left_out.hpp"
+// models/choose/exact_errors.cpp -- errors of left-out rows by the inverse of the kernel matrix; gradients; a sample.
+#include "models/choose/exact_errors.hpp"
 #include "models/fit/kernel_matrices.hpp"
 
 #include <Eigen/Eigenvalues>
@@ -11,9 +11,9 @@
 
 namespace carmina {
 
-LeftOut left_out(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution) {
+ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution) {
   const Index n = rows.rows(), p = rows.Y.cols();
-  LeftOut out;
+  ExactErrors out;
   out.error = std::numeric_limits<double>::infinity();
   Matrix<double> M = exact_gram<double>(kernel, rows.Z, {}, execution);
   M.diagonal() += alpha * rows.weights.cwiseInverse();

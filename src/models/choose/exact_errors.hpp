@@ -1,4 +1,4 @@
-// models/choose/left_out.hpp -- how well a kernel and an alpha predict rows that are left out, in closed form.
+// models/choose/exact_errors.hpp -- how well a kernel and an alpha predict rows that are left out, in closed form.
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
@@ -15,7 +15,7 @@ struct ChoiceRows {
   Index rows() const { return Z.rows(); }
 };
 
-struct LeftOut {
+struct ExactErrors {
   double error;                 // weighted mean over rows and targets of e^2; infinite where the system is singular
   Vector<double> squares;       // (n), mean over the targets of e_i^2
   Matrix<double> residuals;     // (n, p), e
@@ -27,7 +27,7 @@ struct LeftOut {
 // the weight of row i taken away it is missed by
 //   e_i = (alpha C_i / w_i) / (1 - v_i h_i / w_i),
 // exactly. A row of weight 2 and two equal rows give the same: of each, one copy is left out.
-LeftOut left_out(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution);
+ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution);
 
 // P for the metric M = P Pᵀ of average outer products of gradients: with f = K C + b on rows z,
 //   A = sum_i w_i sum_j (df_j / dz)(z_i) (df_j / dz)(z_i)ᵀ,  P = A^(1/4), its largest value 1: M is A^(1/2).
