@@ -155,8 +155,7 @@ TEST_F(TuneProgram, RefusesInOneLineAndWritesNothing) {
     return line;
   };
   EXPECT_THAT(says({"--by", "evidence", "--alphas", "1"}), HasSubstr("lists of values to try are for --by cv"));
-  EXPECT_THAT(says({"--by", "evidence", "--approximation", "exact"}),
-              HasSubstr("alpha 'evidence' is for Fourier features"));
+  EXPECT_THAT(says({"--by", "evidence", "--loss", "huber"}), HasSubstr("alpha 'evidence' is for the squared loss"));
   EXPECT_THAT(says({"--by", "gcv", "--loss", "huber"}), HasSubstr("are for the squared loss alone"));
   EXPECT_THAT(says({"--by", "luck"}), HasSubstr("--by: 'luck' is not known here"));
   EXPECT_THAT(says({"--alphas", "1,-2"}), HasSubstr("alphas must be positive and finite, found -2"));

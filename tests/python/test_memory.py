@@ -87,6 +87,13 @@ def test_a_fit_keeps_to_its_budget_or_is_refused(options, rows, dtype, budgets):
     assert "refused" not in seen, "the largest budget is enough"
 
 
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from /proc")
+def test_a_choice_keeps_to_the_budget():
+    for budget in (20_000_000, 120_000_000):
+        seen = peak({"memory_budget": budget}, 3000, "float64")
+        assert seen["growth"] <= budget + SCRATCH, (budget, seen)
+
+
 MIXTURE = """
 import json, sys, warnings
 from pathlib import Path

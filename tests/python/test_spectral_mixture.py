@@ -213,11 +213,11 @@ def test_evidence_chooses_widths_and_noise_of_ordinary_kernels():
     error = [np.mean((m.predict(data.X) - data.clean) ** 2) for m in (model, plain)]
     assert error[0] < 0.5 * error[1]
     with pytest.raises(
-        ValueError, match="alpha must be 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"
+        ValueError, match="alpha must be 'auto' or 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"
     ):
         regressor(alpha="luck").fit(data.X, data.Y)
-    with pytest.raises(ValueError, match="Fourier features"):
-        regressor(alpha="evidence", approximation="exact").fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="alpha 'evidence' is for the squared loss, found loss 'huber'"):
+        regressor(alpha="evidence", loss="huber").fit(data.X, data.Y)
 
 
 def test_float32_rows_are_not_copied_to_float64(series, monkeypatch):
