@@ -35,7 +35,7 @@ def options_of(fitted) -> dict:
     return json.loads(json.dumps(found, default=str))
 
 
-def record(name: str, number: int, model: models.Model) -> dict:
+def record(name: str, number: int, model: models.Model, threads: int) -> dict:
     task = sets.BY_NAME[name].task
     split = data.split(name, number)
     found = {
@@ -50,6 +50,8 @@ def record(name: str, number: int, model: models.Model) -> dict:
         X, y = X[kept], y[kept]
         found["note"] = f"fitted to {model.most_rows} of {len(split.X)} training rows"
     estimator = model.make(task, X.shape[1])
+    if model.n_jobs and threads != os.cpu_count():  # else as it is by default
+        estimator.set_params(n_jobs=threads)
     start = time.perf_counter()
     estimator.fit(X, y)
     fitted = time.perf_counter()
@@ -80,7 +82,7 @@ def fit(spec: dict, model: models.Model, answers: TextIO) -> None:
                 model.version()
                 warm_up(model, sets.BY_NAME[spec["set"]].task)
                 warm = True
-            answer |= {"version": model.version(), **record(spec["set"], number, model)}
+            answer |= {"version": model.version()} | record(spec["set"], number, model, spec["threads"])
         except (data.Missing, ImportError) as missing:
             answer["missing"] = str(missing)
         except Exception as error:  # of any library: the run goes on, and the record says what happened

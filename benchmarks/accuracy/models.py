@@ -86,6 +86,7 @@ class Model:
     package: str
     tasks: tuple[str, ...] = (REGRESSION, MULTI_TARGET, CLASSES)
     most_rows: int | None = None
+    n_jobs: bool = False  # threads are its own, not those of OMP_NUM_THREADS
 
     def version(self) -> str:
         return f"{self.package} {metadata.version(self.package)}"
@@ -93,7 +94,7 @@ class Model:
 
 NUMBERS = (REGRESSION, MULTI_TARGET)
 MODELS = {
-    "carmina": Model(carmina, "carmina"),
+    "carmina": Model(carmina, "carmina", n_jobs=True),
     "hist_gradient_boosting": Model(hist_gradient_boosting, "scikit-learn"),
     "lightgbm": Model(lightgbm, "lightgbm"),
     "kernel_ridge": Model(kernel_ridge, "scikit-learn", NUMBERS, most_rows=4000),

@@ -44,11 +44,12 @@ def read(path: Path) -> dict[tuple, dict]:
     return found
 
 
-def fit(spec: dict, python: str, threads: int, limit: float):
+def fit(spec: dict, python: str, limit: float):
     """Yields the records of a process that fits one model to some splits of a set. `limit`: most seconds
     between two records; then the process is ended."""
     command = [python, str(HERE / "fit_one.py"), json.dumps(spec)]
-    child = subprocess.Popen(command, env=harness.environment(threads), stdout=subprocess.PIPE, text=True)
+    environment = harness.environment(spec["threads"])
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     waiting = list(spec["splits"])
     late = threading.Event()
 
@@ -156,11 +157,9 @@ def main() -> None:
             wanted = [number for number in args.splits if number < chosen.splits]
             old = {number: done.get((chosen.name, number, name)) for number in wanted}
             left = [n for n in wanted if old[n] is None or (args.retry and "error" in old[n])]
-            spec = {"set": chosen.name, "model": name, "splits": left}
+            spec = {"set": chosen.name, "model": name, "splits": left, "threads": args.threads}
             load = os.getloadavg()[0]
-            for record in (
-                fit(spec, pythons.get(name, sys.executable), args.threads, args.limit) if left else ()
-            ):
+            for record in fit(spec, pythons.get(name, sys.executable), args.limit) if left else ():
                 print(line_of(record), flush=True)
                 if "missing" in record:  # is no result: another machine may have it
                     break

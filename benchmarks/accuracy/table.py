@@ -8,7 +8,6 @@ both models had as many threads on a machine that did nothing else.
 """
 
 import argparse
-import math
 import re
 import shutil
 import sys
@@ -29,6 +28,7 @@ TITLES = {
     "gaussian_process": "GaussianProcess, ARD",
 }
 FIELDS = {sets.REGRESSION: "rmse", sets.MULTI_TARGET: "arrmse"}
+HEADINGS = {sets.REGRESSION: "Regression", sets.MULTI_TARGET: "Several targets", sets.CLASSES: "Classes"}
 COLOURS = {sets.CHOSEN: "#b8860b", sets.REPORTED: "#1f5fa8"}
 
 
@@ -104,11 +104,12 @@ def remarks(records: Records, models: list[str]) -> str:
         mine = [record for record in used if record["model"] == model]
         if not mine:
             continue
+        loads = [record["load"] for record in mine if "load" in record]
         several = {
             "": sorted({record["version"] for record in mine if "version" in record}),
             "commit ": sorted({record["label"] for record in mine}) if model == "carmina" else [],
             "threads ": sorted({str(record["threads"]) for record in mine}),
-            "load average up to ": [f"{max(record.get('load', math.inf) for record in mine):.1f}"],
+            "load average up to ": [f"{max(loads):.1f}"] if loads else [],
         }
         days = sorted({record["date"] for record in mine})
         parts = [word + " and ".join(values) for word, values in several.items() if values]
@@ -122,6 +123,9 @@ def remarks(records: Records, models: list[str]) -> str:
             if "error" in record:
                 failed.setdefault(record["error"], []).append(f"{record['set']} {record['split']}")
         texts += [f"{TITLES[model]} failed (`{why}`): {', '.join(where)}." for why, where in failed.items()]
+    ours = {record["set"] for record in used if record["model"] == models[0]}
+    if without := [name for name in dict.fromkeys(record["set"] for record in used) if name not in ours]:
+        texts.append(f"Not yet measured with {TITLES[models[0]]}: {', '.join(without)}.")
     return "\n".join(texts) + "\n"
 
 
@@ -142,7 +146,8 @@ def draw(found: dict[str, Comparison], ours: str, peer: str, path: Path) -> None
             label = f"{group}, {pooling.SMALL} rows or more" if large else f"{group}, fewer rows"
             face = colour if large else "white"
             ratios = [ordered[k].ratio for k in places]
-            axes.scatter(ratios, places, color=face, edgecolors=colour, label=label, zorder=3, s=34)
+            if places:
+                axes.scatter(ratios, places, color=face, edgecolors=colour, label=label, zorder=3, s=34)
     axes.set_yticks(range(len(ordered)), [one.name for one in ordered], fontsize=9)
     for tick, one in zip(axes.get_yticklabels(), ordered):
         tick.set_color(COLOURS[one.group])
@@ -161,7 +166,7 @@ def draw(found: dict[str, Comparison], ours: str, peer: str, path: Path) -> None
 
 
 def publish(part: str, text: str) -> None:
-    """Puts a table between its marks in the page, so that no figure there is typed by hand."""
+    """Puts a section between its marks in the page, so that no figure there is typed by hand."""
     begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
     pattern = re.compile(f"{begin}.*?{end}", re.DOTALL)
     page, count = pattern.subn(lambda _: f"{begin}\n{text}{end}", PAGE.read_text())
@@ -206,7 +211,7 @@ def main() -> None:
             if picture.exists():
                 shutil.copyfile(picture, PAGE.parent / "figures" / picture.name)
                 text = f"![Ratios of errors, sorted](figures/{picture.name})\n\n{text}"
-            publish(task, text)
+            publish(task, f"## {HEADINGS[task]}\n\n{text}")
 
 
 if __name__ == "__main__":
