@@ -48,8 +48,11 @@ class RefittedIntervals(KernelMachineEstimator):
     def _fit_and_keep(self, task: FitTask) -> Any:
         self._forget_rows()
         self._fit_task(task)
-        self._training = (task.X, task.Y, task.weights)
+        self._keep_rows(task)
         return self
+
+    def _keep_rows(self, task: FitTask) -> None:
+        self._training = (task.X, task.Y, task.weights)
 
     def _forget_rows(self) -> None:
         vars(self).pop("_training", None)
@@ -77,7 +80,7 @@ class RefittedIntervals(KernelMachineEstimator):
         if "_training" not in vars(self):
             raise ValueError(
                 f"predict_interval: method={method!r} fits again to parts of the training rows, which a "
-                "model from a file, a pickle, partial_fit or path does not hold; fit it in this program"
+                "model from a file, a pickle or partial_fit does not hold; fit it in this program"
             )
         if self._training[1].shape[1] != self._band(X[:1])[0].shape[1]:
             raise ValueError(

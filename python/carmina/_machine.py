@@ -221,7 +221,9 @@ class KernelMachineEstimator(BaseEstimator):
 
         def make(index: int) -> KernelMachineEstimator:
             fitted = clone(self).set_params(alpha=points[index]["alpha"])
-            return fitted._take(paths.machine(index), attributes)
+            fitted._take(paths.machine(index), attributes)
+            fitted._keep_rows(task)
+            return fitted
 
         return path_of(points, make)
 
@@ -262,6 +264,9 @@ class KernelMachineEstimator(BaseEstimator):
         self.n_iter_ = self.report_.iterations
         vars(self).update(attributes)
         return self
+
+    def _keep_rows(self, task: FitTask) -> None:
+        """Remember the rows of a fit, where something besides the machine needs them."""
 
     def _resources(self) -> dict[str, Any]:
         """Threads, memory and progress, as the library takes them."""

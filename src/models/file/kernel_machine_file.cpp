@@ -1,7 +1,7 @@
 // models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
-#include "features/moments.hpp"
 #include "models/file/fit_record_json.hpp"
+#include "models/file/moments_file.hpp"
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/core/error.hpp>
@@ -112,31 +112,6 @@ HadamardFrequencies get_structured(const ModelFile& file, const Kernel& kernel) 
   return frequencies;
 }
 
-// The lower triangle of the sums, row after row, and what they are about.
-void put_moments(ModelFile& file, const Moments& moments) {
-  const Index order = moments.sums.rows();
-  Matrix<double> packed(order * (order + 1) / 2, 1);
-  for (Index i = 0, at = 0; i < order; at += ++i) {
-    packed.col(0).segment(at, i + 1) = moments.sums.row(i).head(i + 1).transpose();
-  }
-  file.put<double>("row_sums", packed);
-  file.put<double>("row_sums_origin", Matrix<double>(moments.origin));
-}
-
-std::shared_ptr<const Moments> get_moments(const ModelFile& file, Index features, Index outputs, Index rows) {
-  if (!file.tensors.contains("row_sums")) return nullptr;
-  auto moments = std::make_shared<Moments>(features, get_vector(file, "row_sums_origin", outputs));
-  const Index order = features + outputs + 1;
-  const Vector<double> packed = get_vector(file, "row_sums", order * (order + 1) / 2);
-  require(moments->outputs == outputs && packed.allFinite() && packed[packed.size() - 1] > 0,
-          "'row_sums' and 'row_sums_origin' do not go together");
-  for (Index i = 0, at = 0; i < order; at += ++i) {
-    moments->sums.row(i).head(i + 1) = packed.segment(at, i + 1).transpose();
-  }
-  moments->rows = rows;
-  return moments;
-}
-
 }  // namespace
 
 template <Real T>
@@ -215,8 +190,8 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
       record.left_out = file.get<double>("left_out");
       const auto levels = static_cast<Index>(interval_levels().size());
       require(record.left_out.rows() == levels && record.left_out.cols() == intercept.size() + 1,
-              "'left_out' is {} x {}, expected {} x {}", record.left_out.rows(), record.left_out.cols(),
-              levels, intercept.size() + 1);
+              "'left_out' is {} x {}, expected {} x {}", record.left_out.rows(), record.left_out.cols(), levels,
+              intercept.size() + 1);
     }
     kernel.check_dimensions(d, intercept.size());
     const auto make_map = [&]() -> Map {

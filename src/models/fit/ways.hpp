@@ -56,8 +56,8 @@ void add_vectors(MemoryUse& use, double length, double count);
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen);
 void add_moments(MemoryUse& use, const FitTask& task, double width, double copies);
 void add_rows(MemoryUse& use, const FitTask& task, double copies_of_inputs);
-// What measuring the errors of rows left out takes beside a system of this order.
-void add_left_out(MemoryUse& use, const FitTask& task, double order);
+// What the errors of rows left out take beside a system of this order, of features (0: of the rows).
+void add_left_out(MemoryUse& use, const FitTask& task, double order, double features = 0);
 // Of a path of alphas or of folds, beside the one system.
 void add_many_alphas(MemoryUse& use, const FitTask& task, double order);
 

@@ -42,7 +42,7 @@ MemoryUse primal_memory(const FitTask& t) {
   }
   add_many_alphas(use, t, t.order);
   add_vectors(use, t.separable ? t.m : t.order, 6 * (t.separable ? t.p : 1));
-  add_left_out(use, t, t.order);
+  add_left_out(use, t, t.order, t.m);
   return use;
 }
 

@@ -35,8 +35,9 @@ std::string why_no_deviation(const FitRecord& record) {
   }
   if (!(record.alpha > 0)) return "alpha must be positive for deviations, the model has 0";
   if (record.approximation == "fourier" && !record.moments) {
-    return "the model with approximation 'fourier' does not hold the sums that deviations need; fit it by the solver "
-           "'direct' and keep them: carmina fit --variances, Python save(path, variances=True), C++ keep_moments";
+    return "a model file with approximation 'fourier' does not hold the sums that deviations need unless they are "
+           "asked "
+           "for, with solver 'direct': carmina fit --variances, Python save(path, variances=True), C++ keep_moments";
   }
   if (record.noise.size() == 0) {
     return format_text(
