@@ -46,8 +46,8 @@ def from_plain(description: dict[str, Any]) -> Kernel:
 
 
 def named(name: str, gamma: Any) -> tuple[list[float] | None, dict[str, float]]:
-    """The length scales, None where the data choose them, and the other parameters that `gamma` stands for: γ of
-    "polynomial" itself, nothing for "sobolev1", 1/(2ℓ²) for the rest."""
+    """The length scales, None where the data choose them, and the other parameters that `gamma` stands for:
+    γ of "polynomial" itself, nothing for "sobolev1", 1/(2ℓ²) for the rest."""
     if name not in ("polynomial", "sobolev1"):
         return length_scales_of(gamma), {}
     if isinstance(gamma, str):
@@ -63,6 +63,8 @@ def resolved(kernel: Any, gamma: float | str, X: NDArray) -> Kernel:
     kernel = kernel_or_name(kernel)
     if not isinstance(kernel, str):
         return kernel
+    if kernel not in ("polynomial", "sobolev1"):
+        length_scale_of(gamma)  # a number or the median: nothing is chosen here
     scales, parameters = named(kernel, gamma)
     length_scale = None if scales is None else scales[0]
     if kernel == "polynomial":

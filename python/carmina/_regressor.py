@@ -20,7 +20,7 @@ MOMENT_BYTES = 256e6
 
 
 def _learns_in_parts(model: KernelRegressor) -> bool:
-    if model.approximation in ("auto", "fourier") and loss_or_name(model.loss) == losses.Squared():
+    if model.approximation == "fourier" and loss_or_name(model.loss) == losses.Squared():
         return True
     raise AttributeError(
         "partial_fit is for Fourier features and the squared loss, found "

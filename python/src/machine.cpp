@@ -340,9 +340,8 @@ void bind_machine(nb::module_& m) {
         return std::visit([i](const auto& path) { return Machine{path.machine(i), {}}; }, self.machines);
       });
   nb::class_<Machine> type(m, "Machine");
-  def_saved<Machine>(type, [](const Machine& self, bool variances) {
-    return to_file(self, KernelStorage::in_file, variances);
-  });
+  def_saved<Machine>(
+      type, [](const Machine& self, bool variances) { return to_file(self, KernelStorage::in_file, variances); });
   type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
       .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,

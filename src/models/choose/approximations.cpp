@@ -83,15 +83,16 @@ double alpha_by_path(const HeldRows<T>& held, FitOptions options, SolveReport& r
 }
 
 template <Real T>
-void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOptions& options, SolveReport& report) {
+void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
+                          SolveReport& report) {
   const auto n = static_cast<double>(summary.rows), p = static_cast<double>(rows.dim_out());
   const bool squared = std::holds_alternative<Squared>(options.loss);
   const auto table = way_table<T>();
-  const auto fits = [&](const FitOptions& given) {
-    const FitTask task(given, rows.dim_in(), rows.dim_out(), n, sizeof(T));
+  const auto fits = [&](const FitOptions& given, bool path = false) {
+    FitTask task(given, rows.dim_in(), rows.dim_out(), n, sizeof(T));
+    task.path = task.leave_one_out = path;
     return fits_budget(table, task, summary.rows, [&](Index count) { return rows.held_bytes(count); });
   };
-  const bool alpha_given = options.alpha.has_value() && report.choices.empty();
   if (!options.alpha) {
     const auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
     options.alpha = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
@@ -121,6 +122,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
   }
   if (!options.n_components && options.approximation != "exact" && !options.sketch) {
     double count = std::clamp<double>(std::sqrt(products / n), fewest, most);
+    if (options.chosen_sketch()) count = std::min(count, n);
     if (options.alpha_by) count = fewest;  // eigenvectors of that order
     if (!squared) count = fewest;
     FitOptions sized = options;
@@ -140,7 +142,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
   std::string errors;
   for (const char* approximation : {"sub_sample", "fourier"}) {
     trial.approximation = approximation;
-    if (!fits(trial)) continue;
+    if (!fits(trial, true)) continue;
     const PathPoint point = best_of_path(held, trial, alphas_around(*options.alpha, 4, 2));
     report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "as chosen", point.alpha,
                               approximation, static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out),
@@ -150,6 +152,8 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
     if (best && *best->leave_one_out <= *point.leave_one_out) continue;
     best = point;
     options.approximation = approximation;
+    for (Choice& choice : report.choices) choice.chosen = false;
+    report.choices.back().chosen = true;
   }
   if (!best) {
     options.approximation = "fourier";
@@ -163,7 +167,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOpti
 
 #define CARMINA_INSTANTIATE(T)                                                 \
   template double alpha_by_path(const HeldRows<T>&, FitOptions, SolveReport&); \
-  template void choose_approximation(DataRows<T>&, const DataSummary&, FitOptions&, SolveReport&);
+  template void choose_approximation(DataRows<T>&, const DataSummary&, bool, FitOptions&, SolveReport&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE

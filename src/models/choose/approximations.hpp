@@ -16,7 +16,8 @@ namespace carmina {
 // left-out rows among 16,000, 1,000 components each, with the alphas around the one chosen. As many components as give
 // n m^2 = 2.5e11 products, some seconds of two cores, but 1,000 to 4,096.
 template <Real T>
-void choose_approximation(DataRows<T>& rows, const DataSummary& summary, FitOptions& options, SolveReport& report);
+void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
+                          SolveReport& report);
 
 // The alpha with the smallest errors of left-out rows, exactly for the kernel of `options`, on rows that are held.
 // Grids extend themselves until the best is inside.

@@ -17,6 +17,12 @@ namespace {
 
 constexpr Index choice_rows = 2000;
 
+// Rows whose kernel matrix, its factor and inverse take half of the budget; at most choice_rows.
+Index rows_to_hold(const Execution& execution) {
+  const double rows = std::sqrt(memory_limit(execution) / 2 / (4 * sizeof(double)));
+  return std::clamp<Index>(static_cast<Index>(rows), 50, choice_rows);
+}
+
 // Whether family, width or metric of a scalar kernel are open.
 bool searches_kernel(const FitOptions& options) {
   if (!options.width_from_data() || options.differential()) return false;
@@ -142,8 +148,11 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
   chosen.transform = transform;
 
   if (std::optional<SearchSpace> space = space_of(options)) {
-    const RowSampler sampler(summary.copies, choice_rows, 1, Random(options.seed, Stream::evidence_rows));
-    const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min<Index>(summary.rows, choice_rows));
+    const Index most = rows_to_hold(execution);
+    const RowSampler sampler(summary.copies, most, 1, Random(options.seed, Stream::evidence_rows));
+    const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
+    // Kernel values in float are no better than that.
+    space->least_alpha = sizeof(T) == sizeof(float) ? 1e-5 : 1e-9;
     Vector<double> mean, deviation;
     const ChoiceRows some = rows_to_choose_on(held, transform, options.fit_intercept, mean, deviation);
     if (!searches_kernel(options)) {
@@ -152,10 +161,10 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
       space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
     }
     const TriedSetting best = search_settings(some, *space, execution, report.choices);
-    for (Choice& choice : report.choices) {
-      choice.chosen = choice.alpha == best.setting.alpha && choice.length_scale == best.setting.width &&
-                      choice.metric == best.setting.metric && choice.rows == best.rows;
-    }
+    const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
+      return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
+    });
+    if (taken != report.choices.end()) taken->chosen = true;
     if (searches_kernel(options)) take_kernel(best.setting, chosen);
     report.text = words(best, transform, some.weights.sum(), report.choices.size());
     if (const auto scale = output_scale(options); scale && !options.alpha) {
@@ -169,7 +178,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
       }
     }
   }
-  choose_approximation(rows, summary, chosen, report);
+  choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
   return chosen;
 }
 template FitOptions choose(DataRows<float>&, const FitOptions&, SolveReport&);

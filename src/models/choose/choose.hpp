@@ -14,9 +14,9 @@ bool leaves_choices(const FitOptions& options);
 // The options with everything chosen, numbers in the place of words; what was tried and why goes to the report.
 //
 // Up to 2,000 rows (by total weight) every choice is made on all of them, by errors of rows left out in closed form
-// (exact_errors.hpp); above, on 2,000 rows by their global numbers, and approximations are compared on more. Everything is
-// relative to the scale of inputs and targets: the choice does not depend on units. Other losses than the squared one
-// take family and width from it, and their alpha from the residuals of left-out rows (loss_alpha).
+// (exact_errors.hpp); above, on 2,000 rows by their global numbers, and approximations are compared on more. Everything
+// is relative to the scale of inputs and targets: the choice does not depend on units. Other losses than the squared
+// one take family and width from it, and their alpha from the residuals of left-out rows (loss_alpha).
 template <Real T>
 FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& report);
 

@@ -91,16 +91,17 @@ Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kerne
   Matrix<double> A = Matrix<double>::Zero(d, d);
   for (const Matrix<double>& sum : sums) A += sum;
   if (before.size() > 0) A = before * A * before.transpose();
+  constexpr double least = 1e-8;  // of the largest: below it roots would be of rounding
   if (diagonal) {
     const Vector<double> values = A.diagonal();
     const double largest = values.maxCoeff();
     if (!(largest > 0) || !std::isfinite(largest)) return Matrix<double>::Identity(d, d);
-    return Vector<double>((values / largest).cwiseMax(0).array().pow(0.25)).asDiagonal();
+    return Vector<double>((values / largest).cwiseMax(least).array().pow(0.25)).asDiagonal();
   }
   const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(A);
   const double largest = eigen.eigenvalues().maxCoeff();
   if (!(largest > 0) || !std::isfinite(largest)) return Matrix<double>::Identity(d, d);
-  const Vector<double> roots = (eigen.eigenvalues() / largest).cwiseMax(0).array().pow(0.25);
+  const Vector<double> roots = (eigen.eigenvalues() / largest).cwiseMax(least).array().pow(0.25);
   return eigen.eigenvectors() * roots.asDiagonal() * eigen.eigenvectors().transpose();
 }
 

@@ -58,8 +58,9 @@ double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& 
   return std::visit(
       [&]<class L>(const L& one) {
         if constexpr (std::same_as<L, Logistic>) {
-          // Probabilities p have errors of variance v = E p (1 - p), which is both E l'^2 and E l'' of the logistic loss;
-          // its scores vary 1 / v times as much as p: alpha v^2 / v. Targets are 0 and 1, or of one output -1 and 1.
+          // Probabilities p have errors of variance v = E p (1 - p), which is both E l'^2 and E l'' of the logistic
+          // loss; its scores vary 1 / v times as much as p: alpha v^2 / v. Targets are 0 and 1, or of one output -1
+          // and 1.
           const double range = targets.cols() == 1 ? 2 : 1, count = weights.sum() * static_cast<double>(targets.cols());
           const double v = (targets - predictions).rowwise().squaredNorm().dot(weights) / (range * range * count);
           return squared_alpha * std::max(v, 0.005);

@@ -50,7 +50,7 @@ class Search {
       Setting next = best.setting;
       next.width *= width_factor;
       next.alpha *= alpha_factor;
-      if (next.alpha < 1e-9 || next.alpha > 1e7 || seen[key(next)]) return false;
+      if (next.alpha < space_.least_alpha || next.alpha > 1e7 || seen[key(next)]) return false;
       seen[key(next)] = true;
       ++used;
       TriedSetting trial = evaluate(rows, next);

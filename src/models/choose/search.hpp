@@ -35,6 +35,7 @@ struct SearchSpace {
   std::vector<std::pair<std::string, KernelParameters>> families;
   std::optional<ScalarKernel> kernel;  // or this one, as it is
   std::optional<double> width, alpha;
+  double least_alpha = 1e-9;
   MetricRule metric = MetricRule::automatic;
   bool per_input = false;  // of metrics, those with one factor for each input
 };

@@ -1,6 +1,9 @@
 // models/file/fit_record_json.cpp -- the record of a fit to and from JSON.
 #include "models/file/fit_record_json.hpp"
 
+#include <limits>
+#include <utility>
+
 namespace carmina {
 namespace {
 
@@ -21,12 +24,33 @@ void plain_members(Record& record, const Each& each) {
   each("target_names", record.target_names);
 }
 
+Json choices_to_json(const std::vector<Choice>& choices) {
+  Json rows = Json::array();
+  for (const Choice& choice : choices) {
+    rows.push_back({{"kernel", choice.kernel},
+                    {"length_scale", choice.length_scale},
+                    {"metric", choice.metric},
+                    {"alpha", choice.alpha},
+                    {"approximation", choice.approximation},
+                    {"rows", choice.rows},
+                    {"error", choice.error},
+                    {"chosen", choice.chosen}});
+  }
+  return rows;
+}
+
 Json report_to_json(const SolveReport& report) {
-  return {{"solver", report.solver},         {"reason", report.reason},
-          {"memory", report.memory},         {"converged", report.status == SolveStatus::converged},
-          {"iterations", report.iterations}, {"residual", report.residual},
-          {"objective", report.objective},   {"message", report.message},
-          {"seconds", report.seconds}};
+  return {{"solver", report.solver},
+          {"reason", report.reason},
+          {"memory", report.memory},
+          {"converged", report.status == SolveStatus::converged},
+          {"iterations", report.iterations},
+          {"residual", report.residual},
+          {"objective", report.objective},
+          {"message", report.message},
+          {"seconds", report.seconds},
+          {"choices", choices_to_json(report.choices)},
+          {"text", report.text}};
 }
 
 // A number that is not finite is null in JSON.
@@ -47,6 +71,20 @@ SolveReport report_from_json(const Json& json) {
   get_finite(json, "objective", report.objective);
   json.at("message").get_to(report.message);
   json.at("seconds").get_to(report.seconds);
+  report.text = json.value("text", std::string());
+  for (const Json& row : json.value("choices", Json::array())) {
+    Choice choice{row.at("kernel"),
+                  0,
+                  row.at("metric"),
+                  row.at("alpha"),
+                  row.at("approximation"),
+                  row.at("rows"),
+                  std::numeric_limits<double>::infinity(),
+                  row.at("chosen")};
+    get_finite(row, "length_scale", choice.length_scale);
+    get_finite(row, "error", choice.error);
+    report.choices.push_back(std::move(choice));
+  }
   return report;
 }
 
@@ -55,10 +93,10 @@ Json record_to_json(const FitRecord& record) {
                {"sketch", record.sketch},
                {"loss", {{"name", loss_name(record.loss)}, {"parameters", loss_parameters(record.loss)}}},
                {"calibration", record.calibration ? Json{{"scale", record.calibration->scale},
-                                                    {"power", record.calibration->power},
-                                                    {"floor", record.calibration->floor}}
-                                             : Json()},
-          {"joint_quantiles", record.joint_quantiles},
+                                                         {"power", record.calibration->power},
+                                                         {"floor", record.calibration->floor}}
+                                                  : Json()},
+               {"joint_quantiles", record.joint_quantiles},
                {"non_crossing", record.non_crossing},
                {"evidence", record.evidence ? Json(*record.evidence) : Json()},
                {"report", report_to_json(record.report)}};
