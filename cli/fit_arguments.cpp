@@ -163,8 +163,9 @@ void FitArguments::check_words() {
   if (fit.keep_moments) {
     require(std::holds_alternative<Squared>(fit.loss), "--variances needs --loss squared, found {}", loss_);
     require(fit.solver == "auto" || fit.solver == "direct", "--variances needs --solver direct, found {}", fit.solver);
-    require(!fit.chosen_sketch(), "--variances needs --approximation auto, fourier or exact, found {}",
-            fit.approximation);
+    const auto sketch = fit.chosen_sketch();
+    require(!sketch || std::holds_alternative<sketches::SubSample>(*sketch),
+            "--variances needs --approximation auto, fourier, sub_sample or exact, found {}", fit.approximation);
     fit.solver = "direct";
   }
   require_known("--scale", scale_, input_scaling_names());

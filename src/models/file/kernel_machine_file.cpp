@@ -208,7 +208,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     };
     std::shared_ptr<const Map> map = share_map<T>(make_map());
     const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map);
-    if (fourier) record.moments = get_moments(file, features, intercept.size(), record.rows);
+    if (!record.exact()) record.moments = get_moments(file, features, intercept.size(), record.rows);
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,

@@ -17,8 +17,11 @@ void put_moments(ModelFile& file, const Moments& moments) {
 
 std::shared_ptr<const Moments> get_moments(const ModelFile& file, Index features, Index outputs, Index rows) {
   if (!file.tensors.contains("row_sums")) return nullptr;
-  const Index order = features + outputs + 1;
   const Matrix<double> packed = file.get<double>("row_sums"), origin = file.get<double>("row_sums_origin");
+  // Features of anchors may be fewer, by those that are rounding.
+  Index order = features + outputs + 1;
+  while (order > outputs + 2 && order * (order + 1) / 2 > packed.size()) --order;
+  features = order - outputs - 1;
   require(packed.size() == order * (order + 1) / 2, "'row_sums' has {} entries, expected {}", packed.size(),
           order * (order + 1) / 2);
   require(origin.size() == outputs && packed.allFinite() && packed.data()[packed.size() - 1] > 0,

@@ -140,7 +140,7 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
   features.moments(sums);
-  if (options.keep_moments && task.fourier()) moments = std::make_shared<const Moments>(sums);
+  if (options.keep_moments && (task.fourier() || task.anchors_alone())) moments = std::make_shared<const Moments>(sums);
   return sums;
 }
 

@@ -50,6 +50,11 @@ struct FitTask {
   bool fourier() const { return approximation == Approximation::fourier; }
   bool exact() const { return approximation == Approximation::exact; }
   bool sketched() const { return approximation == Approximation::sketch; }
+  // A sub-sample of the rows, not weighted: its features can be made again of the anchors.
+  bool anchors_alone() const {
+    const auto* chosen = sketch ? std::get_if<sketches::SubSample>(&*sketch) : nullptr;
+    return chosen && chosen->weights.size() == 0 && separable;
+  }
   bool fewer_rows() const { return separable && n < m; }  // than features
   double kernel_order() const { return separable ? n : n * p; }
   RowGrid grid() const;

@@ -29,15 +29,17 @@ std::string why_no_deviation(const FitRecord& record) {
   if (!std::holds_alternative<Squared>(record.loss)) {
     return format_text("deviations are known for the squared loss, the model has '{}'", loss_name(record.loss));
   }
-  if (record.approximation != "fourier" && record.approximation != "exact") {
-    return format_text("deviations are known for Fourier and exact machines, found a sketch ('{}')",
-                       record.approximation);
+  if (!record.fourier() && !record.exact() && record.approximation != sketches::SubSample::name) {
+    return format_text(
+        "deviations are known for Fourier features, sub-samples and exact machines, found a sketch ('{}')",
+        record.approximation);
   }
   if (!(record.alpha > 0)) return "alpha must be positive for deviations, the model has 0";
-  if (record.approximation == "fourier" && !record.moments) {
-    return "a model file with approximation 'fourier' does not hold the sums that deviations need unless they are "
-           "asked "
-           "for, with solver 'direct': carmina fit --variances, Python save(path, variances=True), C++ keep_moments";
+  if (!record.exact() && !record.moments) {
+    return format_text(
+        "a model file with approximation '{}' does not hold the sums that deviations need unless they are asked for, "
+        "with solver 'direct': carmina fit --variances, Python save(path, variances=True), C++ keep_moments",
+        record.approximation);
   }
   if (record.noise.size() == 0) {
     return format_text(

@@ -2,6 +2,7 @@
 #include "backends/tiled.hpp"
 #include "features/expansion.hpp"
 #include "features/moments.hpp"
+#include "features/sketched_map.hpp"
 #include "models/fit/kernel_matrices.hpp"
 #include "models/machine/machine_map.hpp"
 
@@ -107,6 +108,12 @@ struct Posterior<T>::State {
   }
 
   void build(const FourierMap<T>& map, const Execution& execution) {
+    build_features(map, [&] { return map.unit_frequencies(); }, execution);
+  }
+
+  // From sums of features; `frequencies()` of the units where the kernel is not separable.
+  template <class Map>
+  void build_features(const Map& map, const auto& frequencies, const Execution& execution) {
     const FitRecord& record = machine.record();
     const FeatureGram gram(*record.moments, record.fit_intercept);
     const auto centred_features = [map, mean = gram.mean](ConstView<T> X, const Execution& run) {
@@ -137,7 +144,7 @@ struct Posterior<T>::State {
       };
       return;
     }
-    auto expansion = std::make_shared<Expansion>(machine.kernel(), map.unit_frequencies(), p);
+    auto expansion = std::make_shared<Expansion>(machine.kernel(), frequencies(), p);
     const Matrix<double> L = factor(expansion->gram(gram.gram, execution.thread_count()), 1, alpha, {}, execution);
     covariance = [=, this](ConstView<T> X, const Execution& run) {
       const Matrix<double> phi = centred_features(X, run);
@@ -157,6 +164,16 @@ struct Posterior<T>::State {
 
   void build(const KernelMap<T>& map, const Execution& execution) {
     const FitRecord& record = machine.record();
+    if (record.moments) {  // anchors: the features of the fit are made of them again
+      sketches::SparseMixing mixing(map.units(), map.units());
+      mixing.setIdentity();
+      const SketchedMap<T> features(map.kernel(), map.anchors(), mixing, map.transform(), execution);
+      require(features.n_features() == record.moments->features,
+              "variance: {} features of the anchors, the sums over rows are of {}", features.n_features(),
+              record.moments->features);
+      build_features(features, [] { return Matrix<T>(); }, execution);
+      return;
+    }
     const Term* term = machine.kernel().separable();
     const OutputFactor outputs = output_factor(*term, p);
     const Directions directions(outputs, p);
