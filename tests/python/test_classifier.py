@@ -124,7 +124,9 @@ def test_real_classes():
     model = KernelClassifier(n_components=200, alpha=0.1, scale_inputs=True, random_state=0)
     assert cross_val_score(model, *iris, cv=5).mean() > 0.93
     digits, labels = load_digits(return_X_y=True)
-    model = KernelClassifier(approximation="exact", alpha=0.1).fit(digits[:1000], labels[:1000])
+    model = KernelClassifier(approximation="exact", alpha=0.1, loss="squared").fit(
+        digits[:1000], labels[:1000]
+    )
     assert model.score(digits[1000:], labels[1000:]) > 0.95
 
 
