@@ -16,6 +16,7 @@ namespace carmina {
 namespace {
 
 using carmina::testing::random_matrix;
+using carmina::testing::targets_for;
 
 template <class T>
 class WeightedEvaluation : public ::testing::Test {

@@ -43,9 +43,9 @@ FitOptions options_of(const std::string& approximation, const Loss& loss = Logis
 }
 
 template <class T>
-class Probabilities : public ::testing::Test {};
+class PredictorProbabilities : public ::testing::Test {};
 using Precisions = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(Probabilities, Precisions);
+TYPED_TEST_SUITE(PredictorProbabilities, Precisions);
 
 TYPED_TEST(PredictorProbabilities, AreASoftmaxOfTheScores) {
   using T = TypeParam;

@@ -19,6 +19,7 @@ using testing::FaultyRows;
 using ::testing::HasSubstr;
 using testing::Parts;
 using testing::random_matrix;
+using testing::targets_for;
 
 constexpr Index n = 900, d = 3, p = 3;
 

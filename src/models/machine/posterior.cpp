@@ -165,13 +165,13 @@ struct Posterior<T>::State {
   void build(const KernelMap<T>& map, const Execution& execution) {
     const FitRecord& record = machine.record();
     if (record.moments) {  // anchors: the features of the fit are made of them again
-      sketches::SparseMixing mixing(map.units(), map.units());
+      SparseMixing mixing(map.units(), map.units());
       mixing.setIdentity();
       const SketchedMap<T> features(map.kernel(), map.anchors(), mixing, map.transform(), execution);
       require(features.n_features() == record.moments->features,
               "variance: {} features of the anchors, the sums over rows are of {}", features.n_features(),
               record.moments->features);
-      build_features(features, [] { return Matrix<T>(); }, execution);
+      build_features(features, [] { return Matrix<double>(); }, execution);
       return;
     }
     const Term* term = machine.kernel().separable();
