@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "program.hpp"
+#include "support/given_numbers.hpp"
 
 namespace carmina::testing {
 namespace {
@@ -31,10 +32,10 @@ class ClassCommands : public ::testing::Test {
   }
   void fit(const std::string& table, const std::string& targets, const std::string& loss = "logistic") {
     run_well({"fit", table, "--targets", targets, "--model", model_, "--loss", loss, "--kernel", "gaussian",
-              "--length-scale", "2", "--approximation", "fourier", "--components", "40", "--alpha", "0.5"});
+              "--length-scale", "2", "--approximation", "fourier", "--components", "40", "--alpha", "0.5", "--scale", "standard"});
   }
   static KernelMachine<double> same_fit(const Matrix<double>& X, const Matrix<double>& Y) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel = Kernel(Gaussian(2.0));
     options.n_components = 40;
     options.alpha = 0.5;

@@ -25,7 +25,7 @@ class Intervals : public ::testing::Test {
                                const std::string& data = "train.csv", const std::string& targets = "y1,y2") const {
     std::vector<std::string> words = {"fit",      at(data),   "--targets",      targets, "--model",      at(model),
                                       "--kernel", "gaussian", "--length-scale", "2",     "--components", "40",
-                                      "--alpha",  "0.1"};
+                                      "--alpha",  "0.1",      "--scale", "standard"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -106,8 +106,8 @@ TEST_F(Intervals, AreRefusedInOneSentence) {
   EXPECT_THAT(run_badly(fit("new", {"--variances", "--solver", "cg"})), HasSubstr("needs --solver direct, found cg"));
   EXPECT_THAT(run_badly(fit("new", {"--variances", "--loss", "huber"})),
               HasSubstr("needs --loss squared, found huber"));
-  EXPECT_THAT(run_badly(fit("new", {"--variances", "--approximation", "sub_sample"})),
-              HasSubstr("needs --approximation fourier or exact, found sub_sample"));
+  EXPECT_THAT(run_badly(fit("new", {"--variances", "--approximation", "sparse_rademacher"})),
+              HasSubstr("needs --approximation auto, fourier, sub_sample or exact, found sparse_rademacher"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ Vector<double> noise_of_sums(const Moments& moments, const Matrix<double>& coeff
 void add_left_out(MemoryUse& use, const FitTask& t, double order, double features) {
   if (!t.options.estimate_noise || t.path || t.folds > 0) return;
   const double rows = std::min(t.n, static_cast<double>(most_left_out)), block = t.separable ? 1 : t.p;
-  const double together = std::min(rows, std::clamp(std::pow(2.0, 21) / (order * block), 8.0, 256.0));
+  const double together = std::min(rows, std::clamp(std::pow(2.0, 19) / (order * block), 8.0, 64.0));
   const double held = features > 0 ? (t.d + t.p) * t.scalar_bytes : 0.0;
   use.add("rows left out", rows * (held + (5 * t.p + square(block)) * number_bytes) +
                                together * (block * order + features) * number_bytes);

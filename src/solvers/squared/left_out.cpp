@@ -17,9 +17,9 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // 1 - h of normal equations is a difference: below this it is rounding.
 constexpr double least_left = 1e-11;
 
-// Rows whose columns of a system make about 16 MB.
+// Rows whose columns of a system make about 4 MB.
 Index rows_together(Index order, Index block) {
-  return std::clamp<Index>((Index{1} << 21) / std::max<Index>(1, order * block), 8, 256);
+  return std::clamp<Index>((Index{1} << 19) / std::max<Index>(1, order * block), 8, 64);
 }
 
 }  // namespace
