@@ -189,7 +189,7 @@ def _by_leverage(
     With a = zᵀ(Σ_i u_i z_i z_iᵀ + α I)⁻¹z, u the weights times the curvature of the loss and z the features,
     a row that is left out has the scores f + ω a (I − ω a D)⁻¹ g: ω is what is removed of its weight, g the
     gradient and D the second derivatives of its loss. a is the variance of a squared-loss fit with the
-    weights u, over α (docs/mathematics.md, 2c.3).
+    weights u, over that of the noise (docs/mathematics.md, 2c.3).
     """
     machine = model._machine
     simplex = model._is_simplex()
@@ -228,11 +228,13 @@ def _by_leverage(
     options.keep_moments = True
     u = weights * np.maximum(curvature, 1e-9 * largest)
     try:
-        helper = _core.Machine.fit(X, np.zeros((len(X), 1)), u, options, **model._resources())
-        deviation = helper.deviation(X[rows], threads=threads)[:, 0]
+        # Any targets do: the variance of a prediction over that of the noise does not depend on them.
+        signs = np.where(np.arange(len(X)) % 2, 1.0, -1.0).reshape(-1, 1)
+        helper = _core.Machine.fit(X, signs, u, options, **model._resources())
+        deviation = helper.deviation(X[rows], threads=threads)[:, 0] / np.sqrt(helper.record["noise"][0])
     except (MemoryError, RuntimeError, ValueError):  # no room for the matrix, or a singular one
         return None
-    leverage = removed[rows] * np.maximum(deviation**2 / options.alpha - 1, 0)  # ω a
+    leverage = removed[rows] * np.maximum(deviation**2 - 1, 0)  # ω a
     f, gradient = f[rows], gradient[rows]
     if squared:
         # Where A is zero, along (1, ..., 1), no row changes the fit.
@@ -264,6 +266,7 @@ def _by_folds(model: Any, task: Any, labels: NDArray, weights: NDArray) -> LeftO
         members = random.permutation(np.flatnonzero(labels[rows] == label))
         fold[members] = (np.arange(len(members)) + random.integers(folds)) % folds
     options = model._options_again()
+    X = model._machine.transformed(task.X)
     numbers, scores = [], []
     for k in range(1 if len(rows) > MOST_FITTED_AGAIN else folds):
         train, test = rows[fold != k], rows[fold == k]
@@ -271,13 +274,13 @@ def _by_folds(model: Any, task: Any, labels: NDArray, weights: NDArray) -> LeftO
             continue
         held = None if task.weights is None else np.ascontiguousarray(task.weights[train])
         machine = _core.Machine.fit(
-            np.ascontiguousarray(task.X[train]),
+            np.ascontiguousarray(X[train]),
             np.ascontiguousarray(task.Y[train]),
             held,
             options,
             **model._resources(),
         )
         numbers.append(test)
-        predicted = machine.predict(np.ascontiguousarray(task.X[test]), threads=model._resources()["threads"])
+        predicted = machine.predict(np.ascontiguousarray(X[test]), threads=model._resources()["threads"])
         scores.append(by_class(predicted.astype(float)))
     return LeftOut(np.concatenate(numbers), np.vstack(scores))

@@ -246,11 +246,20 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         return kernel if is_scalar(kernel) and not isinstance(kernel, kernels.Sum) else None
 
     def _options_again(self) -> _core.FitOptions:
-        """Those of the fit with what it found: the kernel with its outputs coupled, alpha, the seed."""
+        """Those of the fit with what it found, for inputs as its kernel sees them: the kernel with its
+        outputs coupled, alpha, the approximation, the seed."""
         record = self._machine.record
-        plain = clone(self).set_params(kernel="gaussian", gamma=1.0, alpha=record["alpha"], random_state=0)
+        plain = clone(self).set_params(
+            kernel="gaussian", gamma=1.0, alpha=record["alpha"], random_state=0, scale_inputs=False
+        )
         options = plain._options(record["loss"])
         options.kernel = self._machine.kernel
+        if record["sketch"] is not None:
+            options.sketch = record["sketch"]
+        else:
+            options.approximation = record["approximation"]
+            if "n_components" in record:
+                options.n_components = record["n_components"]
         options.seed = record["random_state"]
         return options
 

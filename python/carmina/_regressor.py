@@ -210,7 +210,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         >>> import numpy as np
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(400, random_state=0)
-        >>> parts = KernelRegressor(n_components=100, gamma=0.5, alpha=1.0, random_state=0)
+        >>> parts = KernelRegressor(
+        ...     approximation="fourier", n_components=100, gamma=0.5, alpha=1.0, random_state=0
+        ... )
         >>> for rows in np.array_split(np.arange(400), 4):
         ...     parts = parts.partial_fit(data.X[rows], data.Y[rows])
         >>> whole = KernelRegressor(n_components=100, gamma=0.5, alpha=1.0, random_state=0)

@@ -31,8 +31,9 @@ class ClassCommands : public ::testing::Test {
     write_table(one_, {"x1", "x2", "x3", "x4", "x5", "cold"}, one);
   }
   void fit(const std::string& table, const std::string& targets, const std::string& loss = "logistic") {
-    run_well({"fit", table, "--targets", targets, "--model", model_, "--loss", loss, "--kernel", "gaussian",
-              "--length-scale", "2", "--approximation", "fourier", "--components", "40", "--alpha", "0.5", "--scale", "standard"});
+    run_well({"fit",      table,      "--targets",      targets,   "--model",         model_,    "--loss",       loss,
+              "--kernel", "gaussian", "--length-scale", "2",       "--approximation", "fourier", "--components", "40",
+              "--alpha",  "0.5",      "--scale",        "standard"});
   }
   static KernelMachine<double> same_fit(const Matrix<double>& X, const Matrix<double>& Y) {
     FitOptions options = given_numbers();

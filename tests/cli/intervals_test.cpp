@@ -23,9 +23,9 @@ class Intervals : public ::testing::Test {
   std::string at(const std::string& name) const { return folder_.path(name); }
   std::vector<std::string> fit(const std::string& model, const std::vector<std::string>& more,
                                const std::string& data = "train.csv", const std::string& targets = "y1,y2") const {
-    std::vector<std::string> words = {"fit",      at(data),   "--targets",      targets, "--model",      at(model),
-                                      "--kernel", "gaussian", "--length-scale", "2",     "--components", "40",
-                                      "--alpha",  "0.1",      "--scale", "standard"};
+    std::vector<std::string> words = {"fit",      at(data),   "--targets",      targets,   "--model",      at(model),
+                                      "--kernel", "gaussian", "--length-scale", "2",       "--components", "40",
+                                      "--alpha",  "0.1",      "--scale",        "standard"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

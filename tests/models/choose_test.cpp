@@ -59,8 +59,8 @@ TEST(LeftOutErrors, CountAWeightAsRepetitions) {
   const ChoiceRows repeated{weighted.Z(each, Eigen::all), weighted.Y(each, Eigen::all),
                             Vector<double>::Ones(static_cast<Index>(each.size())), true};
   const ScalarKernel kernel = Matern(LengthScale(0.9), 1.5);
-  EXPECT_NEAR(exact_errors(weighted, kernel, 0.2, Execution{}).error, exact_errors(repeated, kernel, 0.2, Execution{}).error,
-              1e-10);
+  EXPECT_NEAR(exact_errors(weighted, kernel, 0.2, Execution{}).error,
+              exact_errors(repeated, kernel, 0.2, Execution{}).error, 1e-10);
 }
 
 // The outer products are of gradients by central differences.

@@ -135,8 +135,8 @@ def test_variances_are_refused_with_the_reason(data):
     huber = regressor(loss="huber", n_components=20, random_state=0).fit(data.X, data.Y.ravel())
     with pytest.raises(ValueError, match="squared loss"):
         huber.predict(data.X, return_std=True)
-    sketched = regressor(approximation="sub_sample", n_components=20, random_state=0).fit(data.X, data.Y)
-    with pytest.raises(ValueError, match="sub_sample"):
+    sketched = regressor(approximation="count_sketch", n_components=20, random_state=0).fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="count_sketch"):
         sketched.predict(data.X, return_std=True)
 
 

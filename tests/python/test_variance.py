@@ -124,16 +124,18 @@ def test_a_new_fit_gives_new_deviations(problem):
     before = model.predict(X, return_std=True)[1]
     after = model.set_params(alpha=1.0).fit(X, Y).predict(X, return_std=True)[1]
     assert (after != before).all()
-    fresh = KernelRegressor(approximation="exact", alpha=1.0).fit(X, Y)
+    fresh = regressor(approximation="exact", alpha=1.0).fit(X, Y)
     assert (after == fresh.predict(X, return_std=True)[1]).all()
 
 
 @pytest.mark.parametrize("extra", [{}, {"return_std": True}, {"return_cov": True}])
 def test_inputs_are_checked_once(problem, monkeypatch, extra):
     model = regressor(Gaussian(1.3), n_components=20, random_state=0).fit(problem.X, problem.Y)
-    check, checked = carmina._machine.validate_data, []
+    check, checked = carmina._validation.validate_data, []
     monkeypatch.setattr(
-        carmina._machine, "validate_data", lambda *args, **named: checked.append(1) or check(*args, **named)
+        carmina._validation,
+        "validate_data",
+        lambda *args, **named: checked.append(1) or check(*args, **named),
     )
     model.predict(problem.X, **extra)
     assert len(checked) == 1

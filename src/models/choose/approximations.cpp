@@ -122,12 +122,13 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   }
   if (!options.n_components && options.approximation != "exact" && !options.sketch) {
     double count = std::clamp<double>(std::sqrt(products / n), fewest, most);
-    if (options.chosen_sketch()) count = std::min(count, n);
+    if (options.chosen_sketch()) count = std::min(count, std::ceil(n / 2));
     if (options.alpha_by) count = fewest;  // eigenvectors of that order
     if (!squared) count = fewest;
     FitOptions sized = options;
     if (sized.approximation == "auto") sized.approximation = "fourier";
-    for (sized.n_components = even(count); *sized.n_components > 64 && !fits(sized);) {
+    for (sized.n_components = options.chosen_sketch() ? static_cast<Index>(count) : even(count);
+         *sized.n_components > 64 && !fits(sized);) {
       sized.n_components = even(static_cast<double>(*sized.n_components) / 2);
     }
     options.n_components = sized.n_components;

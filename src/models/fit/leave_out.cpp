@@ -79,14 +79,27 @@ Vector<double> noise_of_sums(const Moments& moments, const Matrix<double>& coeff
   return noise;
 }
 
+namespace {
+
+constexpr double most_left_out = 5000;
+
+double bytes_of_row(const FitTask& t) {
+  return (t.d + t.p) * t.scalar_bytes + (5 * t.p + square(t.separable ? 1 : t.p)) * number_bytes;
+}
+
+}  // namespace
+
+Index rows_left_out(const FitTask& t) {
+  const double held = memory_limit(t.options.execution) / 4 / bytes_of_row(t);
+  return static_cast<Index>(std::clamp(held, 2.0, most_left_out));
+}
+
 // Columns of the system for some rows at a time, twice where there are features, and what is kept of each row.
 void add_left_out(MemoryUse& use, const FitTask& t, double order, double features) {
   if (!t.options.estimate_noise || t.path || t.folds > 0) return;
-  const double rows = std::min(t.n, static_cast<double>(most_left_out)), block = t.separable ? 1 : t.p;
+  const double rows = std::min(t.n, static_cast<double>(rows_left_out(t))), block = t.separable ? 1 : t.p;
   const double together = std::min(rows, std::clamp(std::pow(2.0, 19) / (order * block), 8.0, 64.0));
-  const double held = features > 0 ? (t.d + t.p) * t.scalar_bytes : 0.0;
-  use.add("rows left out", rows * (held + (5 * t.p + square(block)) * number_bytes) +
-                               together * (block * order + features) * number_bytes);
+  use.add("rows left out", rows * bytes_of_row(t) + together * (block * order + features) * number_bytes);
 }
 
 template <Real T>
@@ -98,13 +111,13 @@ RowsLeftOut<T>::RowsLeftOut(FitPipeline<T>& fit, const PosedProblem<T>& posed, d
 
 template <Real T>
 RowSampler RowsLeftOut<T>::sampler() const {
-  return {fit_.summary.copies, most_left_out, 1, Random(fit_.options.seed, Stream::rows).child(1)};
+  return {fit_.summary.copies, rows_left_out(fit_.task), 1, Random(fit_.options.seed, Stream::rows).child(1)};
 }
 
 template <Real T>
 void RowsLeftOut<T>::of_features(const Moments& sums) {
   PhaseTimer timer(fit_.report, "leaving out");
-  held_ = sample_rows(fit_.rows, sampler(), fit_.execution, std::min(fit_.summary.rows, most_left_out));
+  held_ = sample_rows(fit_.rows, sampler(), fit_.execution, std::min(fit_.summary.rows, rows_left_out(fit_.task)));
   source_.emplace(held_.X, held_.Y, held_.weights_or_null());
   data_.emplace(*source_);
   features_ = posed_.features(*data_);

@@ -7,7 +7,9 @@
 
 namespace carmina {
 
-constexpr Index most_left_out = 5000;  // rows; of more an even sample by their numbers
+// Rows that are left out: all up to 5,000, of more an even sample by their numbers; fewer where a quarter of the memory
+// budget does not hold what is kept of them.
+Index rows_left_out(const FitTask& task);
 
 // The noise of each output, sum w e^2 / v / sum w unless it is known (p); and for each of interval_levels() the
 // quantile of |e| / sqrt(noise v), of each output and of the largest of a row: the smallest that rows of weight (sum w
