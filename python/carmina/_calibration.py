@@ -231,7 +231,7 @@ def _by_leverage(
         # Any targets do: the variance of a prediction over that of the noise does not depend on them.
         signs = np.where(np.arange(len(X)) % 2, 1.0, -1.0).reshape(-1, 1)
         helper = _core.Machine.fit(X, signs, u, options, **model._resources())
-        deviation = helper.deviation(X[rows], threads=threads)[:, 0] / np.sqrt(helper.record["noise"][0])
+        deviation = helper.deviation(X[rows], threads=threads)[:, 0] / np.sqrt(helper.noise[0])
     except (MemoryError, RuntimeError, ValueError):  # no room for the matrix, or a singular one
         return None
     leverage = removed[rows] * np.maximum(deviation**2 - 1, 0)  # ω a
