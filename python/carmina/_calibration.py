@@ -231,6 +231,8 @@ def _by_leverage(
         # Any targets do: the variance of a prediction over that of the noise does not depend on them.
         signs = np.where(np.arange(len(X)) % 2, 1.0, -1.0).reshape(-1, 1)
         helper = _core.Machine.fit(X, signs, u, options, **model._resources())
+        if helper.noise is None or not helper.noise[0] > 0:
+            return None
         deviation = helper.deviation(X[rows], threads=threads)[:, 0] / np.sqrt(helper.noise[0])
     except (MemoryError, RuntimeError, ValueError):  # no room for the matrix, or a singular one
         return None

@@ -62,7 +62,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         (`alpha` chosen by "leave_one_out", "gcv" or "evidence"; solvers for it). Else it is "squared": one
         matrix for all classes, whose calibrated scores are nearly as good. `carmina.tune` takes "squared".
     solver, max_iter, tol, random_state, n_jobs, memory_budget, verbose
-        As for `KernelRegressor`. The logistic loss of float64 rows takes `tol`/10⁴, as errors of scores go
+        As for `KernelRegressor`. The logistic loss of float64 rows takes `tol`/10⁷, as errors of scores go
         with the root of the duality gap.
     early_stopping, validation_fraction, n_iter_no_change
         As for `KernelRegressor`.
@@ -156,7 +156,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
             # Errors of scores go with the root of the gap, and Newton's last steps are few.
-            options.tol = min(options.tol, max(1e-4 * options.tol, 1e-11))
+            options.tol = min(options.tol, max(1e-7 * options.tol, 1e-13))
         coding = one_of("coding", self.coding, ["simplex", "one-hot"])
         options.target_names = [str(label) for label in classes]
         scalar = isinstance(self.kernel, str) or is_scalar(kernel_or_name(self.kernel))
