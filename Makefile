@@ -19,7 +19,8 @@ PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo 
 CPP_FILES = $(shell find include src cli python tests benchmarks papers -name '*.[ch]pp' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
-.PHONY: help deps build python demo test all-compiled bench lint format docs clean deps-bench deps-lint deps-docs FORCE
+.PHONY: help deps build python demo test all-compiled bench accuracy accuracy-data lint format docs clean deps-bench deps-accuracy \
+        deps-lint deps-docs FORCE
 .DELETE_ON_ERROR:
 # Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
 .NOTPARALLEL:
@@ -44,6 +45,21 @@ bench: python $(VENV)/bin/carmina deps-bench ## Measure the parts (benchmarks/mi
 	cmake --build build/release -j $(JOBS) --target benchmarks
 	$(IN_VENV) benchmarks/run.py --out bench-output
 
+# What is in the file of records already is not fitted again; SETS=reported, SPLITS=0-2 and such fit less.
+SETS ?= all
+SPLITS ?= 0-9
+RECORDS := accuracy-output/records.jsonl
+ACCURACY := $(IN_VENV) benchmarks/accuracy/run.py --sets $(SETS) --splits $(SPLITS) --out $(RECORDS) --models
+
+accuracy: accuracy-data python deps-accuracy ## Errors on real tables beside other software; the data are in the folder CARMINA_DATA
+	$(ACCURACY) carmina hist_gradient_boosting lightgbm
+	$(ACCURACY) kernel_ridge --most-rows 2000
+	$(IN_VENV) benchmarks/accuracy/table.py $(RECORDS) --out accuracy-output
+
+accuracy-data:
+	@test -d "$$CARMINA_DATA" || { echo "make accuracy: CARMINA_DATA must name the folder with the data, found" \
+	  "'$$CARMINA_DATA'; docs/accuracy.md says what it holds" >&2; exit 1; }
+
 lint: python deps-lint ## Check formats, clang-tidy and ruff
 	@$(IN_VENV) scripts/run_tests.py formats
 	run-clang-tidy-19 -quiet -j $(JOBS) -p build/release '$(CURDIR)/(src|cli|tests)/'
@@ -65,6 +81,9 @@ clean: ## Remove what was built (.venv stays)
 deps-bench: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh libbenchmark-dev
 	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement benchmarks/versus/requirements.txt
+
+deps-accuracy: $(VENV)/deps.stamp
+	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement benchmarks/accuracy/requirements.txt
 
 deps-lint: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh clang-tidy-19=clang-tidy-19

@@ -48,8 +48,10 @@ std::string format_seconds(double seconds) {
 }
 
 std::string describe(const Progress& at, double rows_per_second) {
-  if (at.phase == "cg") return format_text("iteration {}, at most {}", at.done, at.total);
-  if (at.phase == "learning" || at.phase == "evidence") return format_text("step {}, at most {}", at.done, at.total);
+  if (!at.step.empty()) {
+    const std::string step = format_text("{} {}", at.step, at.done);
+    return at.total > 0 ? format_text("{}, at most {}", step, at.total) : step;
+  }
   if (at.phase == "tuning") return format_text("{} of {} fits", at.done, at.total);
   std::string text = std::to_string(at.done);
   if (at.total > 0) text += format_text(" of {}", at.total);

@@ -42,6 +42,7 @@ void print_table(const Evaluation& result, const Loss& loss) {
   } else {
     print_text("{}; loss: {}, the average's of whole rows\n", counted(result.rows, "row"), loss_text(loss));
   }
+  if (result.log_loss) print_text("log loss {:.6g}, accuracy {:.6g}\n", *result.log_loss, *result.accuracy);
 }
 
 struct EvaluateCommand {
@@ -68,6 +69,10 @@ struct EvaluateCommand {
                    {"targets", Json::array()}};
     for (const Score& score : result.targets) report["targets"].push_back(to_json(score));
     report["average"] = to_json(result.average);
+    if (result.log_loss) {
+      report["log_loss"] = *result.log_loss;
+      report["accuracy"] = *result.accuracy;
+    }
     print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
   }
 
@@ -97,7 +102,8 @@ struct EvaluateCommand {
 void add_evaluate(CLI::App& program) {
   auto* command = program.add_subcommand("evaluate", "Compare a model's predictions with the targets of a table");
   command->footer(
-      "RRMSE is the error relative to predicting the training mean.\n"
+      "RRMSE is the error relative to predicting the training mean. With loss logistic, errors are those of the\n"
+      "probabilities, and log loss and accuracy are printed too.\n"
       "Example: carmina evaluate wind.safetensors test.csv");
   auto it = std::make_shared<EvaluateCommand>();
   command->add_option("MODEL", it->model, "A model file")->required()->type_name("FILE");

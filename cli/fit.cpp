@@ -12,12 +12,16 @@ namespace carmina::cli {
 namespace {
 
 struct FitCommand : FitArguments {
-  std::string alpha = "1";
+  std::string alpha = "auto";
 
   void run() {
     ProgressLine line;
     fit.by_evidence = alpha == "evidence";
-    if (!fit.by_evidence) std::from_chars(alpha.data(), alpha.data() + alpha.size(), fit.alpha);
+    if (alpha == "leave_one_out" || alpha == "gcv") {
+      fit.alpha_by = alpha == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
+    } else if (!fit.by_evidence && alpha != "auto") {
+      std::from_chars(alpha.data(), alpha.data() + alpha.size(), fit.alpha.emplace());
+    }
     check(line);
     with_rows([&](auto& rows) { is_mixture() ? fit_mixture(rows, line) : fit_rows(rows, line); });
   }
@@ -35,6 +39,7 @@ struct FitCommand : FitArguments {
                counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
                width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
                format_seconds(seconds));
+    if (!record.report.text.empty()) print_text("chosen: {}\n", record.report.text);
     print_learnt(record);
     print_written(record.report.message);
   }
@@ -61,11 +66,12 @@ void add_fit(CLI::App& program) {
   it->add(*command);
   command
       ->add_option("--alpha", it->alpha,
-                   format_text("Weight of the penalty; evidence: it, the width and the kernel's size are learnt, for "
-                               "Fourier features and the squared loss [{}]",
+                   format_text("Weight of the penalty; auto: chosen with the kernel, by errors of left-out rows; "
+                               "evidence: it, the width and the kernel's size are learnt, for Fourier features and "
+                               "the squared loss [{}]",
                                it->alpha))
-      ->type_name("NUMBER|evidence")
-      ->check(looks_like_number("evidence"));
+      ->type_name("auto|NUMBER|leave_one_out|gcv|evidence")
+      ->check(looks_like_number({"auto", "leave_one_out", "gcv", "evidence"}));
   command->callback([it] { it->run(); });
 }
 

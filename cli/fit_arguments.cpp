@@ -47,9 +47,10 @@ void FitArguments::add(CLI::App& command) {
   const auto option = [&](const std::string& name, auto& value, const std::string& kind, const char* help) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
-  option("--kernel", kernel_, alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
-         "The scalar kernel; polynomial, sobolev1: exact or sketched; spectral_mixture: learnt from the data");
-  for (const auto& [name, help] : kernel_parameter_help()) {
+  option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
+         "The scalar kernel; auto: gaussian or matern, by errors of left-out rows; polynomial, sobolev1: exact or "
+         "sketched; spectral_mixture: learnt from the data");
+  for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
   }
   command
@@ -61,12 +62,17 @@ void FitArguments::add(CLI::App& command) {
       ->type_name("FILE|identity|covariance");
   command.add_flag("--bounded", bounded_,
                    "Features of a vector field that vary less, drawn in proportion to their size; gaussian kernel");
-  option("--length-scale", length_scale_, "median|NUMBER", "Width of the kernel; median: of distances between rows")
-      ->check(looks_like_number("median"));
-  option("--approximation", fit.approximation, "fourier|exact|SKETCH",
+  option("--length-scale", length_scale_, "auto|median|per_input|NUMBER",
+         "Width of the kernel; auto: chosen by errors of left-out rows; median: of distances between rows; per_input: "
+         "chosen, one for each input")
+      ->check(looks_like_number({"auto", "median", "per_input"}));
+  option("--metric", metric_, "auto|identity|learn",
+         "Distances between inputs as they are, or in a metric learnt from the gradients of a first fit");
+  option("--approximation", fit.approximation, "auto|fourier|exact|SKETCH",
          "Random Fourier features, the kernel itself, or a sketch: sub_sample, sparse_rademacher, ...");
-  option("--components", fit.n_components, "N",
-         "Number of Fourier features, even, of spectral_mixture 600; or size of the sketch");
+  option("--components", components_, "auto|N",
+         "Number of Fourier features, even, of spectral_mixture 600; or size of the sketch")
+      ->check(CLI::IsMember({"auto"}) | looks_like_integer());
   command.add_option("--density", density_, "Share of entries in sparse_rademacher, sparse_gaussian [20 / rows]")
       ->type_name("NUMBER");
   command
@@ -105,8 +111,14 @@ void FitArguments::add(CLI::App& command) {
   resources_.add_threads(command);
   resources_.add_memory(command);
   command.add_flag("--float32", float32, "Compute in single precision");
-  command.add_flag("--no-scale", no_scale_, "Leave inputs as they are, not at zero mean and unit variance");
+  option(
+      "--scale", scale_, alternatives(input_scaling_names()),
+      "Inputs as they are, at zero mean and unit variance, or by quartiles; auto: standard where the width is chosen");
+  command.add_flag("--no-scale", no_scale_, "The same as --scale none");
   command.add_flag("--no-intercept", no_intercept_, "Fit no constant term");
+  command.add_flag(
+      "--variances", fit.keep_moments,
+      "Keep in the file what deviations and intervals of a Fourier model need; squared loss, direct solver");
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
 
@@ -127,8 +139,16 @@ void FitArguments::check_words() {
   require(code == std::errc() && end == seed_.data() + seed_.size(), "--seed must be from 0 to 2^64 - 1, found {}",
           seed_);
   fit.fit_intercept = !no_intercept_;
+  if (components_ != "auto") {
+    Index count = 0;
+    const auto [rest, wrong] = std::from_chars(components_.data(), components_.data() + components_.size(), count);
+    require(wrong == std::errc() && rest == components_.data() + components_.size(),
+            "--components must be a whole number, found {}", components_);
+    fit.n_components = count;
+  }
   if (is_mixture()) {
-    require_known("--solver", fit.solver, {"auto", "lbfgs", "adam", "natural_gradient"});
+    require_known("--solver", fit.solver, mixture_solver_names());
+    require(!fit.keep_moments, "--variances is for kernel machines, the file of a spectral mixture always holds them");
     mixture = mixture_arguments_.options(*this, *command_);
     return;
   }
@@ -140,7 +160,21 @@ void FitArguments::check_words() {
   fit.loss = make_loss_with("", std::nullopt);
   check_sketch();
   fit.sampling = parse_sampling(sampling_);
-  fit.scale_inputs = !no_scale_;
+  if (fit.keep_moments) {
+    require(std::holds_alternative<Squared>(fit.loss), "--variances needs --loss squared, found {}", loss_);
+    require(fit.solver == "auto" || fit.solver == "direct", "--variances needs --solver direct, found {}", fit.solver);
+    const auto sketch = fit.chosen_sketch();
+    require(!sketch || std::holds_alternative<sketches::SubSample>(*sketch),
+            "--variances needs --approximation auto, fourier, sub_sample or exact, found {}", fit.approximation);
+    fit.solver = "direct";
+  }
+  require_known("--scale", scale_, input_scaling_names());
+  require(!no_scale_ || scale_ == "auto", "--no-scale and --scale {} contradict each other", scale_);
+  fit.scale_inputs = no_scale_ ? InputScaling::none : parse_input_scaling(scale_);
+  require_known("--metric", metric_, {"auto", "identity", "learn"});
+  fit.metric = metric_ == "learn"      ? MetricRule::learn
+               : metric_ == "identity" ? MetricRule::identity
+                                       : MetricRule::automatic;
   fit.check();
 }
 
@@ -149,12 +183,15 @@ void FitArguments::check_kernel() {
   for (const auto& [name, value] : kernel_numbers_) {
     if (value) fit.kernel_parameters[name] = *value;
   }
-  if (length_scale_ != "median") {
+  if (length_scale_ == "median" || length_scale_ == "per_input") {
+    fit.width = length_scale_ == "median" ? WidthRule::median : WidthRule::per_input;
+  } else if (length_scale_ != "auto") {
     double width = 1;
     std::from_chars(length_scale_.data(), length_scale_.data() + length_scale_.size(), width);
     fit.length_scale = width;
   }
-  const ScalarKernel scalar = make_scalar_kernel(kernel_, fit.length_scale, fit.kernel_parameters);
+  const ScalarKernel scalar =
+      make_scalar_kernel(kernel_ == "auto" ? Gaussian::name : kernel_, fit.length_scale, fit.kernel_parameters);
   // A matrix is read with the table.
   if (!coupling_.empty() && coupling_ != OutputMatrix::name) fit.coupling = parse_coupling(coupling_);
   require(!bounded_ || is_differential(fit.coupling), "--bounded needs --operator {}, found {}",
@@ -176,16 +213,15 @@ Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<do
 }
 
 void FitArguments::check_sketch() {
-  if (fit.approximation == "fourier" || fit.approximation == "exact") {
+  if (!fit.chosen_sketch()) {  // an unknown name is refused with a list
     require(!density_ && !draws_, "--{} is for sketches, --approximation is {}", density_ ? "density" : "draws",
             fit.approximation);
     return;
   }
-  fit.chosen_sketch();  // an unknown name is refused with a list
   sketches::Parameters parameters;
   if (density_) parameters["density"] = {*density_};
   if (draws_) parameters["m"] = {*draws_};
-  fit.sketch = sketches::make_sketch(fit.approximation, fit.n_components, parameters);
+  fit.sketch = sketches::make_sketch(fit.approximation, fit.components(), parameters);
 }
 
 void FitArguments::read_output_matrix(Index n_targets) {

@@ -59,7 +59,11 @@ struct FitArguments {
     const auto start = std::chrono::steady_clock::now();
     auto machine = make();
     fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
-    machine.save(model);
+    if constexpr (requires { machine.save(model, true); }) {
+      machine.save(model, fit.keep_moments);
+    } else {
+      machine.save(model);
+    }
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     line.erase();
     return machine;
@@ -81,8 +85,8 @@ struct FitArguments {
   MixtureArguments mixture_arguments_;
   Targets targets_;
   Resources resources_;
-  std::string kernel_ = "gaussian", coupling_, length_scale_ = "median", loss_ = "squared", matrix_, seed_ = "0",
-              sampling_ = "iid";
+  std::string kernel_ = "auto", coupling_, length_scale_ = "auto", loss_ = "squared", matrix_, seed_ = "0",
+              sampling_ = "iid", components_ = "auto", scale_ = "auto", metric_ = "auto";
   // Parameters of the kernel and of the loss, by name.
   std::map<std::string, std::optional<double>> kernel_numbers_, loss_numbers_;
   std::map<std::string, std::vector<double>> loss_lists_;

@@ -97,6 +97,9 @@ Json describe(const Predictor& model, const std::string& path) {
                   {"sketch_parameters", record.sketch},
                   {"alpha", record.alpha},
                   {"evidence", record.evidence ? Json(*record.evidence) : Json()},
+                  {"noise", std::vector<double>(record.noise.begin(), record.noise.end())},
+                  {"deviations", model.why_no_std().empty()},
+                  {"intervals", model.why_no_interval().empty()},
                   {"seed", record.seed},
                   {"sampling", sampling_name(record.sampling)},
                   {"fit_intercept", record.fit_intercept},
@@ -138,6 +141,13 @@ void print_kernel(const Kernel& kernel) {
   }
 }
 
+// The variance of each output, and what the model can say of its predictions.
+void print_noise(const Vector<double>& variances, const std::string& known) {
+  std::string noise;
+  for (const double one : variances) noise += format_text("{}{:.6g}", noise.empty() ? "" : ", ", one);
+  line("noise", format_text("variance {}{}", noise, known));
+}
+
 // Components of the largest weights, frequencies in cycles.
 void print_mixture(const SpectralMixtureMachine& machine) {
   constexpr Index most = 8;
@@ -161,9 +171,7 @@ void print_mixture(const SpectralMixtureMachine& machine) {
     line(k == 0 ? "  strongest" : "", format_text("weight {:.4g}, frequency {}, width {}", mixture.weights[q],
                                                   numbers(mixture.means.row(q)), numbers(mixture.scales.row(q))));
   }
-  std::string noise;
-  for (const double one : at.noise) noise += format_text("{}{:.6g}", noise.empty() ? "" : ", ", one);
-  line("noise", format_text("variance {}", noise));
+  print_noise(at.noise, "");
 }
 
 void print_about(const Json& about, const Predictor& model) {
@@ -192,6 +200,11 @@ void print_about(const Json& about, const Predictor& model) {
                                 mixture ? format_text("log evidence {:.6g}", mixture->log_marginal_likelihood())
                                         : format_text("{} loss, alpha {:.6g}", loss_text(record.loss), record.alpha),
                                 record.seed, record.fit_intercept ? "with an intercept" : "without an intercept"));
+  if (!mixture && record.noise.size() > 0) {
+    print_noise(record.noise, model.why_no_interval().empty() ? "; deviations and intervals are known"
+                              : model.why_no_std().empty()    ? "; deviations are known"
+                                                              : "");
+  }
   line("solver", format_text("{}, {}{}{}", record.report.solver, counted(record.report.iterations, "iteration"),
                              mixture ? "" : format_text(", residual {:.3g}", record.report.residual),
                              record.report.status == SolveStatus::converged ? "" : ", not converged"));

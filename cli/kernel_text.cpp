@@ -29,8 +29,8 @@ std::string length_scale_text(const Term& term) {
 }
 
 std::string approximation_text(const FitRecord& record) {
-  if (record.approximation == "exact") return "exact";
-  if (record.approximation == "fourier") return format_text("{} Fourier features", record.n_components);
+  if (record.exact()) return "exact";
+  if (record.fourier()) return format_text("{} Fourier features", record.n_components);
   return format_text("{} sketch of size {}", record.approximation, record.n_components);
 }
 

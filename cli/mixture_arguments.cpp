@@ -74,7 +74,7 @@ SpectralMixtureOptions MixtureArguments::options(const FitArguments& arguments, 
   options.kl_copies = parse_kl_copies(kl_copies_);
   options.family = make_mixture_family(family_);
   if (!arguments.coupling().empty()) options.coupling = parse_coupling(arguments.coupling());
-  if (given("--components")) options.n_components = fit.n_components;
+  if (fit.n_components) options.n_components = *fit.n_components;
   if (given("--solver")) options.solver = fit.solver;
   if (given("--max-iter")) options.max_iter = fit.max_iter;
   if (given("--tol")) options.tol = fit.tol;

@@ -39,13 +39,14 @@ CLI::Validator looks_like_size() {
   });
 }
 
-CLI::Validator looks_like_number(const std::string& or_word) {
+CLI::Validator looks_like_number(const std::vector<std::string>& or_words) {
   return CLI::Validator(
-      [or_word](std::string& text) {
+      [or_words](std::string& text) {
         const auto rest = behind_number(text);
-        return text == or_word || (rest && rest->empty())
+        const bool word = std::find(or_words.begin(), or_words.end(), text) != or_words.end();
+        return word || (rest && rest->empty())
                    ? std::string()
-                   : format_text("expected a number or '{}', found '{}'", or_word, text);
+                   : format_text("expected a number or '{}', found '{}'", join_text(or_words, "' or '"), text);
       },
       "");
 }

@@ -39,7 +39,7 @@ void check_output(const std::string& path, const std::vector<std::string>& input
 // A number, a size ("2G") or an integer by its looks; whether it is in range is for later. Texts that are not
 // make a parsing error (exit 2).
 CLI::Validator looks_like_size();
-CLI::Validator looks_like_number(const std::string& or_word);
+CLI::Validator looks_like_number(const std::vector<std::string>& or_words);
 CLI::Validator looks_like_integer();
 
 }  // namespace carmina::cli

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/data/read_ahead.hpp>
+#include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
 #include <memory>
+#include <optional>
 #include "data/data_rows.hpp"
 
 #include "columns.hpp"
@@ -16,7 +18,8 @@ namespace {
 
 struct PredictCommand {
   std::string model, data, out;
-  bool deviations = false;
+  bool deviations = false, joint = false, probabilities = false;
+  std::optional<double> coverage;
   Resources resources;
 
   void run() const {
@@ -27,6 +30,16 @@ struct PredictCommand {
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
+    require(!(deviations || coverage) || !probabilities, "--probabilities excludes --std and --interval");
+    if (const std::string reason = predictor.why_no_probabilities(); probabilities && !reason.empty()) {
+      fail("{}: --probabilities: {}", model, reason);
+    }
+    require(coverage || !joint, "--joint is for --interval, which is not given");
+    if (coverage) {
+      interval_level(*coverage);
+      const std::string reason = predictor.why_no_interval();
+      if (!reason.empty()) fail("{}: --interval: {}", model, reason);
+    }
     in_precision_of(predictor, [&](auto precision) { predict<decltype(precision)>(predictor, execution); });
   }
 
@@ -35,17 +48,24 @@ struct PredictCommand {
   // covariances of the outputs.
   Index block_rows(const Predictor& predictor, Index columns, const Execution& execution) const {
     const auto p = static_cast<double>(predictor.dim_out());
-    const double numbers = static_cast<double>(columns + predictor.dim_in()) + (deviations ? 6 * p + 4 * p * p : 3 * p);
+    const double numbers =
+        static_cast<double>(columns + predictor.dim_in()) + (deviations || coverage ? 10 * p + 4 * p * p : 3 * p);
     const double allowed = std::min(static_cast<double>(execution.memory_budget) / 8, 64e6);
     return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 256, 1 << 15);
   }
 
-  // As in the training data: no names in, no names out. Deviations follow the predictions.
+  // As in the training data: no names in, no names out, but for predictions alone. Deviations follow the predictions,
+  // then the ends of the intervals, target by target; probabilities are named.
   std::vector<std::string> names(const Predictor& predictor) const {
-    if (!ModelColumns(predictor).named_targets() && !deviations) return {};
+    if (probabilities) return predictor.class_names();
+    if (!ModelColumns(predictor).named_targets() && !deviations && !coverage) return {};
     std::vector<std::string> all = predictor.output_names();
     const std::size_t p = all.size();
     for (std::size_t j = 0; deviations && j < p; ++j) all.push_back(all[j] + "_std");
+    for (std::size_t j = 0; coverage && j < p; ++j) {
+      all.push_back(all[j] + "_low");
+      all.push_back(all[j] + "_high");
+    }
     return all;
   }
 
@@ -61,9 +81,16 @@ struct PredictCommand {
     table.read_at_once(at_once);
     table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
       const ConstView<T> X = block.inputs();
-      Matrix<double> values(block.rows, deviations ? 2 * p : p);
+      if (probabilities) {
+        writer.write(predictor.predict_probabilities(X, execution).template cast<double>());
+        return;
+      }
+      Matrix<double> values(block.rows, p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
-      if (deviations) values.rightCols(p) = predictor.predict_std(X, execution).template cast<double>();
+      if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
+      if (coverage) {
+        values.rightCols(2 * p) = predictor.predict_interval(X, *coverage, joint, execution).template cast<double>();
+      }
       writer.write(values);
     });
     writer.finish();
@@ -74,7 +101,7 @@ struct PredictCommand {
 
 void add_predict(CLI::App& program) {
   auto* command = program.add_subcommand("predict", "Predict the targets of each row of a table");
-  command->footer("Example: carmina predict wind.safetensors new.csv --out predictions.csv");
+  command->footer("Example: carmina predict wind.safetensors new.csv --out predictions.csv --interval 0.9");
   auto it = std::make_shared<PredictCommand>();
   command->add_option("MODEL", it->model, "A model file")->required()->type_name("FILE");
   command->add_option("DATA", it->data, "The table: columns are found by name, or else inputs come first")
@@ -85,6 +112,14 @@ void add_predict(CLI::App& program) {
       ->type_name("FILE");
   command->add_flag("--std", it->deviations,
                     "Also the standard deviation of a new observation, in columns named after the targets with _std");
+  command->add_flag("--probabilities", it->probabilities,
+                    "Probabilities of the classes in the place of scores: loss logistic, or a calibrated classifier");
+  command
+      ->add_option("--interval", it->coverage,
+                   "Also an interval that a new observation falls into with this probability, in columns named after "
+                   "the targets with _low and _high")
+      ->type_name("NUMBER");
+  command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
   command->callback([it] { it->run(); });

@@ -177,10 +177,10 @@ def main() -> int:
     linear = table.add("linear (scikit-learn Ridge)", Ridge())
     fourier = []
     for size in SIZES:
-        model = KernelRegressor(n_components=size, alpha=ALPHA, random_state=0)
+        model = KernelRegressor("gaussian", gamma="median", n_components=size, alpha=ALPHA, random_state=0)
         fourier.append(table.add(f"{size:,} Fourier features", model))
     n_exact = min(EXACT_ROWS, n)
-    model = KernelRegressor(approximation="exact", alpha=EXACT_ALPHA)
+    model = KernelRegressor("gaussian", "exact", gamma="median", alpha=EXACT_ALPHA)
     exact = table.add(f"exact kernel, {n_exact:,} rows", model, rows=n_exact)
 
     path = options.out / "friedman.safetensors"

@@ -33,7 +33,12 @@ void compare(const char* title, const Dataset& data, FitOptions options) {
 
 int main() {
   FitOptions options;
+  options.kernel_name = "gaussian";
+  options.width = WidthRule::median;
+  options.approximation = "fourier";
   options.n_components = 1000;
+  options.alpha = 1;
+  options.scale_inputs = false;
   compare<float>("Friedman, 50,000 rows, 10 inputs, Gaussian kernel, 1000 components, alpha 1, float",
                  friedman(50000, {.noise = 1}), options);
   compare<double>("The same in double", friedman(50000, {.noise = 1}), options);

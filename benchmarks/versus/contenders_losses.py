@@ -34,6 +34,7 @@ def carmina_tube(spec, **options):
     from carmina import KernelRegressor, losses
 
     return KernelRegressor(
+        kernel="gaussian",
         loss=losses.EpsilonInsensitive(spec["epsilon"]),
         gamma=spec["gamma"],
         alpha=spec["alpha"],
@@ -86,6 +87,7 @@ def carmina_pinball(spec):
     from carmina import KernelRegressor, losses
 
     return KernelRegressor(
+        kernel="gaussian",
         loss=losses.Pinball(spec["levels"]),
         n_components=spec["components"],
         gamma=spec["gamma"],

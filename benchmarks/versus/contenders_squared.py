@@ -9,7 +9,9 @@ the problem of the sketch "sub_sample", with other anchors A.
 def carmina_regressor(spec, **options):
     from carmina import KernelRegressor
 
-    return KernelRegressor(gamma=spec["gamma"], alpha=spec["alpha"], n_jobs=spec["threads"], **options)
+    return KernelRegressor(
+        kernel="gaussian", gamma=spec["gamma"], alpha=spec["alpha"], n_jobs=spec["threads"], **options
+    )
 
 
 def carmina_fourier(spec):

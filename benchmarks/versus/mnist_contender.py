@@ -27,8 +27,11 @@ def digits(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def classifier(components: int, gamma: float, alpha: float, seed: int, threads: int) -> KernelClassifier:
     return KernelClassifier(
+        kernel="gaussian",
         n_components=components,
         gamma=gamma,
+        loss="squared",
+        calibrate=False,
         alpha=alpha,
         sampling="hadamard",
         random_state=seed,

@@ -44,6 +44,8 @@ def fit_file(args: argparse.Namespace, setting: dict, folder: Path) -> dict:
     options = {
         "--targets": P,
         "--model": folder / "model.safetensors",
+        "--kernel": "gaussian",
+        "--alpha": 1,
         "--components": setting["components"],
         "--length-scale": (2 * friedman.gamma(D)) ** -0.5,  # as in memory: the same system to solve
         "--memory": setting["memory"],

@@ -4,6 +4,7 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/core/format.hpp>
 #include <carmina/core/matrix.hpp>
+#include <carmina/core/parameter.hpp>
 #include <carmina/data/generators.hpp>
 #include <carmina/data/input_transform.hpp>
 #include <carmina/data/read_ahead.hpp>

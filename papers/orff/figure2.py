@@ -25,7 +25,13 @@ def main() -> None:
     rows = []
     for name, counts in sizes.items():
         model = KernelClassifier(
-            kernels.Gaussian(WIDTH), alpha=ALPHA, random_state=0, n_jobs=1, **options[name]
+            kernels.Gaussian(WIDTH),
+            loss="squared",
+            calibrate=False,
+            alpha=ALPHA,
+            random_state=0,
+            n_jobs=1,
+            **options[name],
         )
         for n in counts:
             part = X[:n], y[:n]

@@ -14,6 +14,7 @@ ALPHAS = (0.01, 0.1, 1.0)
 
 def machine(D: int | None, width: float, alpha: float) -> KernelClassifier:
     options = {"approximation": "exact"} if D is None else {"n_components": 2 * D}
+    options |= {"loss": "squared", "calibrate": False}
     return KernelClassifier(kernels.Gaussian(width), alpha=alpha, random_state=0, **options)
 
 

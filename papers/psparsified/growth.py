@@ -70,7 +70,7 @@ def measure(name: str, n: int, s: int, repetitions: int) -> dict[str, Any]:
     y = rng.normal(size=n)
     sketch = SKETCHES[name](s)
     features = SketchedFeatures(KERNEL, sketch, random_state=0).fit(X)
-    machine = KernelRegressor(KERNEL, approximation=sketch, random_state=0, n_jobs=1)
+    machine = KernelRegressor(KERNEL, approximation=sketch, alpha=1.0, random_state=0, n_jobs=1)
     calls = (
         lambda: sketch.sample(n, 0),
         lambda: features.fit(X),

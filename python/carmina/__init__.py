@@ -1,10 +1,10 @@
 """Kernel machines with one or many outputs, at scale.
 
 >>> from carmina import KernelRegressor, datasets
->>> data = datasets.friedman(500, outputs=2, random_state=0)
->>> model = KernelRegressor(n_components=200, alpha=0.1, random_state=0).fit(data.X, data.Y)
+>>> data = datasets.friedman(200, outputs=2, random_state=0)
+>>> model = KernelRegressor().fit(data.X, data.Y)
 >>> model.predict(data.X).shape
-(500, 2)
+(200, 2)
 """
 
 from carmina import datasets, kernels, losses, metrics, outputs, plot, sketches, theory

@@ -12,7 +12,7 @@ from carmina import _core, kernels, losses, sketches
 from carmina._kernels import from_plain, to_plain
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: Any, path: str | os.PathLike[str], variances: bool = False) -> None:
     machine = estimator._machine
     machine.estimator = json.dumps(
         {
@@ -24,7 +24,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             **estimator._file_state(),
         }
     )
-    machine.save(os.fspath(path))
+    machine.save(os.fspath(path), **({"variances": True} if variances else {}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -36,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     >>> import os, tempfile, carmina
     >>> data = carmina.datasets.friedman(100, random_state=0)
-    >>> model = carmina.KernelRegressor(n_components=50, random_state=0).fit(data.X, data.Y)
+    >>> model = carmina.KernelRegressor(gamma=0.5, alpha=1.0, n_components=50).fit(data.X, data.Y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(os.path.join(folder, "model.safetensors"))
     ...     again = carmina.load(os.path.join(folder, "model.safetensors"))
@@ -94,8 +94,6 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
     sketch = record.pop("sketch")
     if sketch is not None:
         record["approximation"] = sketch
-    if record["approximation"] != "fourier":
-        del record["n_components"]
     if record["loss"] == losses.Squared():
         del record["loss"]
     estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)
@@ -124,6 +122,8 @@ def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
         return {"sketch": type(value).__name__, **value._parameters}
     if name == "random_state" and isinstance(value, (np.random.RandomState, np.random.Generator)):
         return machine.record["random_state"]
+    if isinstance(value, dict):  # keys of JSON would be text
+        return {"pairs": [[_plain(name, part, machine) for part in pair] for pair in value.items()]}
     if isinstance(value, (tuple, list, np.ndarray)):
         return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value
@@ -132,6 +132,8 @@ def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
 def _value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    if "pairs" in value:
+        return dict(value["pairs"])
     for kind, module in (("loss", losses), ("sketch", sketches)):
         if kind in value:
             parameters = dict(value)

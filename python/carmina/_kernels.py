@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from carmina import _core, kernels
-from carmina._validation import kernel_or_name, length_scale_of, number
+from carmina._validation import kernel_or_name, length_scale_of, length_scales_of, number, one_of
 from carmina.kernels import Decomposable, Kernel, Sum
 
 OF_FUNCTIONS = (kernels.Callable, kernels.Spectral, kernels.FromSignature)
@@ -45,15 +45,16 @@ def from_plain(description: dict[str, Any]) -> Kernel:
     return TYPES[name](**parameters)
 
 
-def named(name: str, gamma: float | str) -> tuple[float | None, dict[str, float]]:
-    """The length scale, None for the median heuristic, and the other parameters that `gamma` stands for: γ of
-    "polynomial" itself, nothing for "sobolev1", 1/(2ℓ²) for the rest."""
+def named(name: str, gamma: Any) -> tuple[list[float] | None, dict[str, float]]:
+    """The length scales, None where the data choose them, and the other parameters that `gamma` stands for:
+    γ of "polynomial" itself, nothing for "sobolev1", 1/(2ℓ²) for the rest."""
     if name not in ("polynomial", "sobolev1"):
-        return length_scale_of(gamma), {}
-    if gamma == "median":
+        return length_scales_of(gamma), {}
+    if isinstance(gamma, str):
+        one_of("gamma", gamma, ["auto", "median", "ard"])
         return None, {}
     if name == "sobolev1":
-        raise ValueError(f"the kernel 'sobolev1' has no gamma, leave it at 'median'; found {gamma!r}")
+        raise ValueError(f"the kernel 'sobolev1' has no gamma, leave it at 'auto'; found {gamma!r}")
     return None, {"gamma": number("gamma", gamma)}
 
 
@@ -62,7 +63,10 @@ def resolved(kernel: Any, gamma: float | str, X: NDArray) -> Kernel:
     kernel = kernel_or_name(kernel)
     if not isinstance(kernel, str):
         return kernel
-    length_scale, parameters = named(kernel, gamma)
+    if kernel not in ("polynomial", "sobolev1"):
+        length_scale_of(gamma)  # a number or the median: nothing is chosen here
+    scales, parameters = named(kernel, gamma)
+    length_scale = None if scales is None else scales[0]
     if kernel == "polynomial":
         parameters = {"gamma": 1 / X.shape[1]} | parameters
     elif kernel != "sobolev1" and length_scale is None:

@@ -18,7 +18,6 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from carmina import _core, _files, kernels, losses, sketches
@@ -28,6 +27,7 @@ from carmina._validation import (
     APPROXIMATIONS,
     SAMPLINGS,
     SOLVERS,
+    checked_rows,
     component_count,
     integer,
     kernel_or_name,
@@ -64,6 +64,11 @@ class SolveReport:
         What is remarkable about the fit; usually empty.
     seconds : dict of str to float
         Time per phase.
+    choices : list of dict
+        Where the data chose: each setting that was tried, with its "error", the root mean square for rows
+        left out in deviations of the targets, and whether it was "chosen".
+    text : str
+        What was chosen and why, in words.
     """
 
     solver: str
@@ -75,6 +80,8 @@ class SolveReport:
     objective: float | None
     message: str
     seconds: dict[str, float]
+    choices: list[dict[str, Any]]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,8 @@ class FitTask:
     options : _core.FitOptions
     attributes : dict of str to Any
         What the fitted estimator knows besides its machine.
+    repetitions : ndarray of shape (n,) or None
+        Of classifiers whose classes have weights: those of the rows alone.
     """
 
     X: NDArray
@@ -96,6 +105,7 @@ class FitTask:
     weights: NDArray | None
     options: _core.FitOptions
     attributes: dict[str, Any]
+    repetitions: NDArray | None = None
 
 
 Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
@@ -106,14 +116,14 @@ Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 class KernelMachineEstimator(BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
 
-    kernel: str | kernels.Kernel = "gaussian"
-    approximation: str | sketches.SketchDistribution = "fourier"
-    n_components: int = 1000
+    kernel: str | kernels.Kernel = "auto"
+    approximation: str | sketches.SketchDistribution = "auto"
+    n_components: int | str = "auto"
     loss: str | losses.Loss = "squared"
-    alpha: float | str = 1.0
-    gamma: float | str = "median"
+    alpha: float | str = "auto"
+    gamma: float | str | Sequence[float] = "auto"
     fit_intercept: bool = True
-    scale_inputs: bool = False
+    scale_inputs: bool | str = "auto"
     fill_missing: bool = False
     sampling: str = "iid"
     solver: str = "auto"
@@ -126,11 +136,17 @@ class KernelMachineEstimator(BaseEstimator):
     early_stopping: bool = True
     validation_fraction: float = 0.1
     n_iter_no_change: int = 10
+    metric: str = "auto"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back."""
+    def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
+        """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back.
+
+        `variances`: the file of a Fourier model of m components also holds the m (m + 1) / 2 sums over the
+        training rows that deviations and intervals of predictions need. That of an exact model always holds
+        what they need.
+        """
         check_is_fitted(self)
-        _files.save(self, path)
+        _files.save(self, path, variances)
 
     @property
     def kernel_(self) -> kernels.Kernel:
@@ -188,7 +204,8 @@ class KernelMachineEstimator(BaseEstimator):
         --------
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(300, noise=0.5, random_state=0)
-        >>> path = KernelRegressor(n_components=100, random_state=0).path(data.X, data.Y, leave_one_out=True)
+        >>> model = KernelRegressor(gamma=0.5, n_components=100, random_state=0)
+        >>> path = model.path(data.X, data.Y, leave_one_out=True)
         >>> len(path.alphas), bool(path.leave_one_out[path.best_index] == path.leave_one_out.min())
         (20, True)
         >>> path.estimator(path.best_index).predict(data.X).shape
@@ -209,7 +226,9 @@ class KernelMachineEstimator(BaseEstimator):
 
         def make(index: int) -> KernelMachineEstimator:
             fitted = clone(self).set_params(alpha=points[index]["alpha"])
-            return fitted._take(paths.machine(index), attributes)
+            fitted._take(paths.machine(index), attributes)
+            fitted._keep_rows(task)
+            return fitted
 
         return path_of(points, make)
 
@@ -238,26 +257,23 @@ class KernelMachineEstimator(BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, *, multi_output: bool = False, reset: bool = True
     ) -> tuple[NDArray, NDArray]:
         """X and numbers to be predicted, NaN among which is a missing one."""
-        inputs = {
-            "dtype": [np.float64, np.float32],
-            "ensure_all_finite": "allow-nan" if self.fill_missing else True,
-        }
-        targets = {"ensure_2d": False, "ensure_all_finite": "allow-nan"}
-        X, y = validate_data(self, X, y, validate_separately=(inputs, targets), reset=reset)
+        X, y = checked_rows(
+            self,
+            X,
+            y,
+            filled=self.fill_missing,
+            missing=True,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+        )
         if not multi_output:
             y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, y
 
     def _validated(self, X: ArrayLike, y: ArrayLike, **targets: Any) -> tuple[NDArray, NDArray]:
-        return validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if self.fill_missing else True,
-            **targets,
-        )
+        dtypes = [np.float64, np.float32]
+        return checked_rows(self, X, y, filled=self.fill_missing, dtype=dtypes, **targets)
 
     def _fit_task(self: Estimator, task: FitTask) -> Estimator:
         machine = _core.Machine.fit(task.X, task.Y, task.weights, task.options, **self._resources())
@@ -272,6 +288,9 @@ class KernelMachineEstimator(BaseEstimator):
         vars(self).update(attributes)
         return self
 
+    def _keep_rows(self, task: FitTask) -> None:
+        """Remember the rows of a fit, where something besides the machine needs them."""
+
     def _resources(self) -> dict[str, Any]:
         """Threads, memory and progress, as the library takes them."""
         return {
@@ -282,14 +301,9 @@ class KernelMachineEstimator(BaseEstimator):
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
-        filled = self._machine.record["fill_missing"]
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            dtype=self._machine.dtype,
-            ensure_all_finite="allow-nan" if filled else True,
-        )
+        machine = self._machine
+        filled = machine.record["fill_missing"]
+        return checked_rows(self, X, filled=filled, dtype=machine.dtype, reset=False)
 
     def _predict_machine(self, X: NDArray) -> NDArray:
         """Of checked inputs."""
@@ -301,35 +315,44 @@ class KernelMachineEstimator(BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
         return self._machine
 
-    def _options(self) -> _core.FitOptions:
+    def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()
-        options.loss = loss_or_name(self.loss)
+        options.loss = loss_or_name(self.loss) if loss is None else loss
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
             options.kernel_name = kernel
             length_scale, options.kernel_parameters = named(kernel, self.gamma)
             if length_scale is not None:
                 options.length_scale = length_scale
+            elif isinstance(self.gamma, str):
+                options.width = self.gamma
         else:
             options.kernel = kernel
         if isinstance(self.approximation, sketches.SketchDistribution):
             options.sketch = self.approximation
         else:
             options.approximation = one_of("approximation", self.approximation, APPROXIMATIONS)
-            if options.approximation == "fourier":
+            if self.n_components == "auto":
+                pass
+            elif options.approximation in ("auto", "fourier"):
                 options.n_components = component_count(self.n_components)
             elif options.approximation != "exact":
                 options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         if isinstance(self.alpha, str):
-            if one_of("alpha", self.alpha, ["leave_one_out", "gcv", "evidence"]) == "evidence":
+            rule = one_of("alpha", self.alpha, ["auto", "leave_one_out", "gcv", "evidence"])
+            if rule == "evidence":
                 options.by_evidence = True
-            else:
-                options.alpha_by = self.alpha
+            elif rule != "auto":
+                options.alpha_by = rule
         else:
             options.alpha = number("alpha", self.alpha)
         options.fit_intercept = bool(self.fit_intercept)
-        options.scale_inputs = bool(self.scale_inputs)
+        if isinstance(self.scale_inputs, str):
+            options.scale_inputs = one_of("scale_inputs", self.scale_inputs, ["auto", "robust"])
+        else:
+            options.scale_inputs = "standard" if self.scale_inputs else "none"
+        options.metric = one_of("metric", self.metric, ["auto", "identity", "learn"])
         options.fill_missing = bool(self.fill_missing)
         options.solver = one_of("solver", self.solver, SOLVERS)
         options.max_iter = integer("max_iter", self.max_iter)

@@ -11,8 +11,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from carmina import losses, theory
-from carmina._machine import FitTask, KernelMachineEstimator
+from carmina import _core, losses, theory
+from carmina._intervals import RefittedIntervals, checked_coverage
+from carmina._machine import FitTask
 from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count, with_target
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
@@ -28,7 +29,7 @@ def _learns_in_parts(model: KernelRegressor) -> bool:
     )
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     """Kernel machine for one or many outputs, with any loss.
 
     Minimises Σ_i w_i ℓ(f(x_i) + b, y_i) + (α/2)‖f‖² over f in the kernel's space, in the span of Fourier
@@ -49,8 +50,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         Even; 1 is taken as 2, with a warning. For a sketch given by name its size s.
     loss : str or loss, default="squared"
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "absolute", "hinge") or a value from `carmina.losses`. `Pinball` with several levels and one target
-        fits all of them jointly: predictions then have a column for each level.
+        "absolute", "hinge", "logistic") or a value from `carmina.losses`. `Pinball` with several levels and
+        one target fits all of them jointly: predictions then have a column for each level.
     alpha : float, "leave_one_out", "gcv" or "evidence", default=1.0
         Strength of the penalty. "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the
         exact error for rows left out one by one (three to four times the time of a fit), or by generalised
@@ -108,6 +109,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         The kernel, its width resolved.
     alpha_ : float
         The penalty's strength, given or chosen.
+    noise_ : float, ndarray of shape (p,) or None
+        Variance of the noise of each output, from the errors of rows left out one by one (of 5,000, where
+        there are more); with `alpha="evidence"` it is `alpha_`. None where it is not known: it is for
+        the squared loss, solver "direct" and a positive alpha.
     path_ : AlphaPath or None
         What `alpha_` was chosen from: `alphas`, `errors`, `degrees_of_freedom`, `training_losses`.
     coef_ : ndarray of shape (n_features,) or (n_features, rank)
@@ -130,6 +135,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
     --------
     >>> from carmina import KernelRegressor, datasets, kernels, outputs
     >>> data = datasets.vector_field("curl-free", 400, noise=0.01, random_state=0)
+    >>> chosen = KernelRegressor(random_state=0).fit(data.X[:200], data.Y[:200])
+    >>> chosen.score(data.X, data.clean) > 0.99
+    True
+    >>> "error for left-out rows" in chosen.report_.text
+    True
+
+    With numbers:
+
     >>> K = kernels.Decomposable(kernels.Gaussian(0.4), outputs.identity(2))
     >>> model = KernelRegressor(K, n_components=400, alpha=1e-3, random_state=0).fit(data.X, data.Y)
     >>> model.score(data.X, data.clean) > 0.99
@@ -166,7 +179,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
-        return self._fit_task(self._prepare(X, y, sample_weight))
+        return self._fit_and_keep(self._prepare(X, y, sample_weight))
 
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
@@ -181,7 +194,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
             if options.solver not in ("auto", "direct"):
                 raise ValueError(f"partial_fit: solver must be 'auto' or 'direct', found {self.solver!r}")
             options.solver = "direct"
+            self._fix_choices(options)
         return self._task(X, Y, sample_weight, options, _y_ndim=y.ndim)
+
+    @staticmethod
+    def _fix_choices(options: _core.FitOptions) -> None:
+        """Sums over the rows are of one map: the first rows choose nothing but the median width."""
+        options.approximation = "fourier"
+        options.width = "median"
+        if options.kernel is None and options.kernel_name == "auto":
+            options.kernel_name = "gaussian"
+        if options.alpha is None and options.alpha_by is None:
+            options.alpha = 1.0
 
     @available_if(_learns_in_parts)
     def partial_fit(
@@ -198,10 +222,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         >>> import numpy as np
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(400, random_state=0)
-        >>> parts = KernelRegressor(n_components=100, gamma=0.5, random_state=0)
+        >>> parts = KernelRegressor(
+        ...     approximation="fourier", n_components=100, gamma=0.5, alpha=1.0, random_state=0
+        ... )
         >>> for rows in np.array_split(np.arange(400), 4):
         ...     parts = parts.partial_fit(data.X[rows], data.Y[rows])
-        >>> whole = KernelRegressor(n_components=100, gamma=0.5, random_state=0).fit(data.X, data.Y)
+        >>> whole = KernelRegressor(n_components=100, gamma=0.5, alpha=1.0, random_state=0)
+        >>> whole = whole.fit(data.X, data.Y)
         >>> bool(abs(parts.predict(data.X) - whole.predict(data.X)).max() < 1e-8)
         True
         """
@@ -219,6 +246,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
             raise ValueError(f"partial_fit: y had {self._y_ndim} dimensions before, found {y.ndim}")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        self._forget_rows()
         self._machine = self._machine.fit_further(
             X,
             y.reshape(len(y), -1),
@@ -236,6 +264,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         """
         check_is_fitted(self)
         check_is_fitted(other)
+        self._forget_rows()
         self._machine = self._machine.merge(other._machine, threads=thread_count(self.n_jobs))
         return self
 
@@ -246,19 +275,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
 
         `return_std` also gives the standard deviation of a new observation, in the shape of the prediction;
         `return_cov` the covariance of its outputs at each row, of shape (n, p, p). The fit is taken for the
-        posterior of a Gaussian process: noise of variance `alpha`, a flat prior on the intercept.
+        posterior of a Gaussian process with a flat prior on the intercept and noise of variance `noise_`,
+        whatever alpha is: the squared deviation is noise_ (1 + φᵀ(ΦᵀWΦ + αI)⁻¹φ).
 
-        A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory: files
-        and pickles do not hold it. An exact machine always does.
+        A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory:
+        pickles do not hold it, files after `save(path, variances=True)`. An exact machine
+        with solver "direct" always does.
 
         Examples
         --------
         >>> import numpy as np
         >>> from carmina import KernelRegressor
         >>> X = np.linspace(0, 6, 50)[:, None]
-        >>> model = KernelRegressor(gamma=0.5, alpha=0.01, random_state=0).fit(X, np.sin(X[:, 0]))
-        >>> mean, std = model.predict([[3.0], [9.0]], return_std=True)
-        >>> bool(std[0] < 0.15 < std[1])
+        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(50)
+        >>> model = KernelRegressor("gaussian", gamma=0.5, alpha=0.1, n_components=200, random_state=0)
+        >>> mean, std = model.fit(X, y).predict([[3.0], [9.0]], return_std=True)
+        >>> bool(0.08 < std[0] < 0.15 < std[1])
         True
         """
         if return_std and return_cov:
@@ -276,6 +308,75 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         covariance = self._machine.covariance(X, threads=threads).reshape(-1, p, p)
         return prediction, covariance.astype(prediction.dtype, copy=False)
 
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.9, joint: bool = False, method: str = "auto"
+    ) -> NDArray:
+        """Intervals that a new observation falls into with probability `coverage`: the low and the high end
+        for each row of X, of shape (n, 2), or (n, p, 2) as the y of `fit`.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+        coverage : float, default=0.9
+        joint : bool, default=False
+            Whether all outputs of a row are to fall into their intervals together, not each on its own.
+        method : "auto", "split" or "cv+", default="auto"
+            "auto": f(x) ± q s(x), s the deviation of `predict(X, return_std=True)` and q the quantile of what
+            training rows are off when they are left out one by one, over their deviations. It needs what
+            `return_std` needs and no refit; files hold it. The coverage is right on the average over rows
+            like the training rows where the fit hardly changes with one of them; nothing is guaranteed.
+
+            "split": a fit to half of the rows, widened by the errors of the other half. Covers with
+            probability ≥ coverage if rows are exchangeable, whatever the model. The interval is that of the
+            smaller fit.
+
+            "cv+": 10 fits, each without a tenth of the rows [Barber2021]; covers with probability
+            ≥ 2 coverage − 1, as a rule about coverage.
+
+            "split" and "cv+" are for every loss. Their fits are made by the first call, of the rows given to
+            `fit`, which the estimator keeps by reference (not in files or pickles): whatever the parameters
+            leave to the data is chosen again in each. An end is infinite where the rows are too few.
+
+        Examples
+        --------
+        >>> from carmina import KernelRegressor, datasets
+        >>> data = datasets.friedman(1000, noise=1.0, random_state=0)
+        >>> X, y = data.X, data.Y[:, 0]
+        >>> model = KernelRegressor(
+        ...     "gaussian", gamma=0.5, alpha=0.1, n_components=200, scale_inputs=True, random_state=0
+        ... )
+        >>> low, high = model.fit(X[:500], y[:500]).predict_interval(X[500:], coverage=0.9).T
+        >>> bool(0.85 < ((low <= y[500:]) & (y[500:] <= high)).mean() < 0.95)
+        True
+        """
+        coverage = checked_coverage(coverage)
+        X = self._checked_inputs(X)
+        if method != "auto":
+            ends = self._refitted_interval(X, coverage, bool(joint), method)
+        else:
+            reason = self._machine.why_no_interval
+            if reason:
+                raise ValueError(
+                    f"predict_interval: {reason}; or take method='cv+', after a fit in this program"
+                )
+            flat = self._machine.interval(X, coverage, bool(joint), threads=thread_count(self.n_jobs))
+            ends = flat.reshape(len(X), -1, 2).astype(self._machine.dtype, copy=False)
+        return ends[:, 0] if self._y_ndim == 1 and ends.shape[1] == 1 else ends
+
+    def _band(self, X: NDArray) -> tuple[NDArray, NDArray]:
+        prediction = self._predict_machine(X)
+        return prediction, prediction
+
+    def _band_unit(self, X: NDArray, Y: NDArray) -> NDArray:
+        if self._machine.why_no_interval:
+            return super()._band_unit(X, Y)
+        deviation = self._machine.deviation(X, threads=thread_count(self.n_jobs))
+        return np.where(deviation > 0, deviation, 1.0)
+
+    @property
+    def noise_(self) -> float | NDArray | None:
+        noise = self._fitted("noise_").noise
+        return noise.item() if noise is not None and self._y_ndim == 1 and len(noise) == 1 else noise
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination R² of the predictions, its mean over outputs (`sklearn.metrics.r2_score`).
         Targets that are NaN are ignored, and outputs without any."""
@@ -330,7 +431,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
         --------
         >>> from carmina import KernelRegressor, datasets
         >>> data = datasets.friedman(300, random_state=0)
-        >>> model = KernelRegressor(n_components=500, random_state=0).fit(data.X, data.Y)
+        >>> model = KernelRegressor(gamma=0.5, alpha=1.0, n_components=500, random_state=0)
+        >>> model = model.fit(data.X, data.Y)
         >>> report = model.approximation_report(data.X)
         >>> report.n_components, bool(report.rms_error < 0.1)
         (500, True)
@@ -387,8 +489,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachineEstimator):
                 f"predict: variances of Fourier machines need solver='direct'; it was {solver!r}"
             )
         raise ValueError(
-            "predict: variances need sums over the training rows, which files and pickles do not hold and a "
-            "fit keeps only up to 256 MB, or a quarter of memory_budget; fit again, or with fewer components"
+            "predict: variances need sums over the training rows, which files and pickles do not hold (but "
+            "files after save(path, variances=True)) and a fit keeps only up to 256 MB, or a quarter of "
+            "memory_budget; fit again, or with fewer components"
         )
 
     def _file_state(self) -> dict[str, Any]:

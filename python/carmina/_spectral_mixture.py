@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,25 +22,12 @@ from sklearn.utils.validation import (
 
 from carmina import _core, _files, kernels
 from carmina._machine import SolveReport
-from carmina._validation import (
-    column_names,
-    component_count,
-    integer,
-    memory_bytes,
-    number,
-    one_of,
-    seed_of,
-    thread_count,
-)
-
-INFERENCES = ["fourier", "exact", "inducing"]
-PARAMETERIZATIONS = ["natural", "general"]
-ALLOCATIONS = ["softmax", "equal", "optimal"]
-KL_COPIES = ["all", "one", "none"]
-OUTPUTS = ["coupled", "independent", "curl-free", "divergence-free"]
-SOLVERS = ["auto", "adam", "natural_gradient", "lbfgs"]
+from carmina._mixture_options import options_of
+from carmina._validation import column_names, integer, memory_bytes, seed_of, thread_count
 
 
+# The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
+@dataclass(eq=False, repr=False)
 class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
 
@@ -129,59 +117,31 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        n_mixtures: int = 10,
-        n_components: int = 600,
-        inference: str = "fourier",
-        parameterization: str = "natural",
-        allocation: str = "softmax",
-        kl_copies: str = "all",
-        n_starts: int = 1,
-        solver: str = "auto",
-        learning_rate: float = 0.05,
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        n_step_draws: int = 1,
-        n_draws: int = 1,
-        n_inducing: int | None = None,
-        outputs: str = "coupled",
-        rank: int | None = None,
-        phases: bool = False,
-        family: str = "gaussian",
-        start: kernels.Kernel | None = None,
-        fit_intercept: bool = True,
-        learning_rows: int | None = None,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        memory_budget: int | str | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_mixtures = n_mixtures
-        self.n_components = n_components
-        self.inference = inference
-        self.parameterization = parameterization
-        self.allocation = allocation
-        self.kl_copies = kl_copies
-        self.n_starts = n_starts
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_step_draws = n_step_draws
-        self.n_draws = n_draws
-        self.n_inducing = n_inducing
-        self.outputs = outputs
-        self.rank = rank
-        self.phases = phases
-        self.family = family
-        self.start = start
-        self.fit_intercept = fit_intercept
-        self.learning_rows = learning_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_budget = memory_budget
-        self.verbose = verbose
+    n_mixtures: int = 10
+    n_components: int = 600
+    inference: str = "fourier"
+    parameterization: str = "natural"
+    allocation: str = "softmax"
+    kl_copies: str = "all"
+    n_starts: int = 1
+    solver: str = "auto"
+    learning_rate: float = 0.05
+    max_iter: int = 500
+    tol: float = 1e-5
+    n_step_draws: int = 1
+    n_draws: int = 1
+    n_inducing: int | None = None
+    outputs: str = "coupled"
+    rank: int | None = None
+    phases: bool = False
+    family: str = "gaussian"
+    start: kernels.Kernel | None = None
+    fit_intercept: bool = True
+    learning_rows: int | None = None
+    random_state: int | np.random.RandomState | np.random.Generator | None = None
+    n_jobs: int | None = None
+    memory_budget: int | str | None = None
+    verbose: bool = False
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -204,20 +164,19 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _task(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple:
         """X, Y, weights and options as the library takes them: rows in the precision of X, never copied to
         another."""
-        target_names = column_names(y)
+        options = options_of(self)
+        options.target_names = column_names(y)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = check_array(y, dtype=X.dtype, ensure_2d=False, ensure_all_finite=False, input_name="y")
-        if y.ndim == 1 or self.inference != "fourier":
+        if y.ndim == 1 or not options.takes_missing_targets:
             assert_all_finite(y, input_name="y")
         if y.ndim > 2 or len(y) != len(X):
             raise ValueError(f"y must have shape ({len(X)},) or ({len(X)}, p), found {y.shape}")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-        options = self._options()
         options.input_names = [str(name) for name in getattr(self, "feature_names_in_", [])]
-        options.target_names = target_names
         self._y_ndim = y.ndim
         return X, y.reshape(len(y), -1), sample_weight, options
 
@@ -225,7 +184,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return {
             "threads": thread_count(self.n_jobs),
             "memory_budget": memory_bytes(self.memory_budget),
-            "told": _print_step if self.verbose else None,
+            "on_step": _print_step if self.verbose else None,
         }
 
     def _take(self, machine: _core.MixtureMachine, task: tuple) -> SpectralMixtureRegressor:
@@ -330,52 +289,6 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     @property
     def report_(self) -> SolveReport:
         return SolveReport(**self._fitted("report_").report)
-
-    def _options(self) -> _core.SpectralMixtureOptions:
-        options = _core.SpectralMixtureOptions()
-        options.inference = one_of("inference", self.inference, INFERENCES)
-        options.n_components = component_count(self.n_components)
-        options.n_mixtures = self._mixtures(options)
-        options.parameterization = one_of("parameterization", self.parameterization, PARAMETERIZATIONS)
-        options.allocation = one_of("allocation", self.allocation, ALLOCATIONS)
-        options.kl_copies = one_of("kl_copies", self.kl_copies, KL_COPIES)
-        options.n_starts = integer("n_starts", self.n_starts)
-        options.solver = one_of("solver", self.solver, SOLVERS)
-        options.learning_rate = number("learning_rate", self.learning_rate)
-        options.max_iter = integer("max_iter", self.max_iter)
-        options.tol = number("tol", self.tol)
-        options.step_draws = integer("n_step_draws", self.n_step_draws)
-        options.n_draws = integer("n_draws", self.n_draws)
-        if self.n_inducing is not None:
-            options.n_inducing = integer("n_inducing", self.n_inducing)
-        rank = 0 if self.rank is None else integer("rank", self.rank)
-        options.couple(one_of("outputs", self.outputs, OUTPUTS), rank, bool(self.phases))
-        options.family = self.family
-        options.fit_intercept = bool(self.fit_intercept)
-        if self.learning_rows is not None:
-            options.learning_rows = integer("learning_rows", self.learning_rows)
-            if options.learning_rows < 1:
-                raise ValueError(f"learning_rows must be at least 1 or None, found {self.learning_rows}")
-        options.seed = seed_of(self.random_state)
-        if self.start is not None:
-            if not isinstance(self.start, kernels.SpectralMixture):
-                raise ValueError(f"start must be a SpectralMixture or None, found {self.start!r}")
-            options.start_from(self.start.weights, self.start.means, self.start.scales)
-        return options
-
-    def _mixtures(self, options: _core.SpectralMixtureOptions) -> int:
-        """Components, of which each needs a spectral point."""
-        count = integer("n_mixtures", self.n_mixtures)
-        points = options.n_components // 2
-        if options.inference != "fourier" or count <= points or points < 1:
-            return count
-        warnings.warn(
-            f"n_components={self.n_components} gives {points} spectral points for n_mixtures={count}, "
-            f"which is taken as {points}",
-            UserWarning,
-            stacklevel=5,
-        )
-        return points
 
     def _inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)

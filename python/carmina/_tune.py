@@ -103,7 +103,8 @@ def tune(
     --------
     >>> from carmina import KernelRegressor, datasets, tune
     >>> data = datasets.friedman(300, noise=0.5, random_state=0)
-    >>> result = tune(KernelRegressor(n_components=100, random_state=0), data.X, data.Y)
+    >>> model = KernelRegressor("gaussian", "fourier", gamma="median", n_components=100, random_state=0)
+    >>> result = tune(model, data.X, data.Y)
     >>> sorted(result.best_params_), len(result.trials)
     (['alpha', 'gamma'], 85)
     >>> result.best_estimator_.predict(data.X).shape
@@ -122,6 +123,8 @@ def tune(
     given = [name for name, values in _ways(length_scales, gammas, width_factors) if values is not None]
     if len(given) > 1:
         raise ValueError(f"tune: widths are given in one way, found {' and '.join(given)}")
+    if losses is None and measure is None and getattr(estimator, "loss", None) == "auto":
+        estimator = clone(estimator).set_params(loss="squared")  # a path of alphas for each width
     if losses is not None and "loss" not in estimator.get_params():
         raise ValueError(f"tune: {type(estimator).__name__} has no other losses to try")
     widths = _numbers("length_scales", length_scales)
@@ -169,10 +172,24 @@ def tune(
             parameters["loss"] = trial["loss"]
         chosen = parameters if i == best else chosen
         trials.append(parameters | {"length_scale": _plain(trial["length_scale"])} | _outcome(trial))
-    refitted = clone(estimator).set_params(**chosen)
+    refitted = clone(estimator).set_params(**chosen, **_as_tuned(estimator))
     if not isinstance(estimator.random_state, numbers.Integral):
         refitted.set_params(random_state=task.options.seed)  # the features that were tuned
     return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
+
+
+def _as_tuned(estimator: KernelMachineEstimator) -> dict[str, Any]:
+    """What trials took for the words that a fit would choose by: they are the same for all trials."""
+    taken: dict[str, Any] = {}
+    if estimator.kernel == "auto":
+        taken["kernel"] = "gaussian"
+    if estimator.approximation == "auto":
+        taken["approximation"] = "fourier"
+        if estimator.n_components == "auto":
+            taken["n_components"] = _core.USUAL_COMPONENTS
+    if estimator.scale_inputs == "auto":
+        taken["scale_inputs"] = isinstance(estimator.kernel, str) and isinstance(estimator.gamma, str)
+    return taken
 
 
 def _tune_mixtures(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 from carmina import _core, kernels, losses, sketches
 
@@ -30,6 +31,24 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
     if isinstance(value, str) and value in allowed:
         return value
     raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
+
+
+def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = False, **options: Any) -> Any:
+    """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them; `missing`:
+    y may have NaN."""
+    reset = {"reset": options.pop("reset")} if "reset" in options else {}
+    options["ensure_all_finite"] = "allow-nan" if filled else True
+    if missing:
+        targets = {"ensure_2d": False, "ensure_all_finite": "allow-nan"}
+        options = {"validate_separately": (options, targets)}
+    try:
+        return validate_data(estimator, *arrays, **options, **reset)
+    except ValueError as error:
+        if "Input X contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            "Input X contains NaN; fit with fill_missing=True to have the means of the columns in their place"
+        ) from None
 
 
 SAMPLINGS = _core.sampling_names()
@@ -96,6 +115,19 @@ def length_scale_of(gamma: float | str) -> float | None:
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"gamma must be 'median' or positive and finite, found {value}")
     return 1 / math.sqrt(2 * value)
+
+
+def length_scales_of(gamma: Any) -> list[float] | None:
+    """One ℓ, or one for each input, with γ = 1/(2ℓ²); None where the data choose."""
+    if isinstance(gamma, str):
+        one_of("gamma", gamma, ["auto", "median", "ard"])
+        return None
+    if isinstance(gamma, (Sequence, np.ndarray)):
+        values = np.asarray(gamma).tolist()
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"gamma must be a word, a number or a sequence of numbers, found {gamma!r}")
+        return [length_scale_of(number("gamma", value)) for value in values]
+    return [length_scale_of(gamma)]
 
 
 def kernel_or_name(kernel: Any) -> kernels.Kernel | str:

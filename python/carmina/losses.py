@@ -3,7 +3,8 @@
 A loss ℓ(f, y) says what a prediction f costs when the target is y. It is compared, hashed, copied and pickled
 by its parameters; its `repr` can be pasted back. `Squared`, `Huber`, `EpsilonInsensitive`,
 `SquaredEpsilonInsensitive` and `Absolute` are of the norm ‖f − y‖ over the outputs; `Pinball` (quantiles) and
-`Hinge` (targets ±1) are summed over them.
+`Hinge` (targets ±1) are summed over them; `Logistic` (classes) is of a whole row, the negative logarithm of a
+probability.
 
 `value`, `gradient`, `prox` and `conjugate` take rows: arrays of shape (n, p), or (n,) for one output.
 

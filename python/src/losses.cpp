@@ -40,6 +40,10 @@ class Pair {
           fail("{}: Y must be {}, found {} in row {}", loss_name(loss), expected, Y_(i, j), i);
         }
       }
+      if (const char* expected = expected_row(loss, Y_.row(i).data(), Y_.cols())) {
+        fail("{}: a row of Y must be {}, found {} in row {}", loss_name(loss), expected,
+             row_text(Y_.row(i).data(), Y_.cols()), i);
+      }
     }
   }
 
@@ -242,6 +246,19 @@ Examples
 >>> from carmina.losses import Hinge
 >>> Hinge().value([0.25, 2.0], [-1, 1])
 array([1.25, 0.  ])
+)");
+  def_plain_class<Logistic>(m, "Logistic", R"(The logistic loss, the negative log likelihood of a class.
+
+One output: log(1 + exp(−y f)) of targets y = ±1. Several: log Σ_j exp(f_j) − f_c for a row of targets that is
+0 but for a single 1, that of the class c; the probabilities of the classes are the softmax of f.
+
+Examples
+--------
+>>> from carmina.losses import Logistic
+>>> Logistic().value([[0.0, 0.0]], [[0, 1]]).round(4)
+array([0.6931])
+>>> Logistic().value([2.0, 2.0], [1, -1]).round(4)
+array([0.1269, 2.1269])
 )");
 }
 

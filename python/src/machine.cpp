@@ -2,8 +2,6 @@
 #include <carmina/models/alpha_path.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/posterior.hpp>
-#include <cmath>
-#include <cstring>
 #include "models/machine/machine_map.hpp"
 
 #include <nanobind/stl/map.h>
@@ -13,9 +11,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "fit_rows.hpp"
 #include "kernel_values.hpp"
 #include "loss_values.hpp"
 #include "mixture_machine.hpp"
+#include "model_state.hpp"
 #include "running.hpp"
 #include "sketch_values.hpp"
 #include "solve_report.hpp"
@@ -37,49 +37,34 @@ struct Machine {
   }
 };
 
-ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file) {
-  ModelFile file = self.visit([storage](const auto& m) { return m.to_file(storage); });
-  if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
-  return file;
+ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file, bool variances = false) {
+  return with_estimator(self.visit([&](const auto& m) { return m.to_file(storage, variances); }), self.estimator);
 }
 
 Machine from_file(const ModelFile& file, const std::string& source, const std::optional<Kernel>& apart = {}) {
-  const auto text = file.texts.find("estimator");
-  return {kernel_machine_from_file(file, source, apart), text == file.texts.end() ? std::string() : text->second};
+  return {kernel_machine_from_file(file, source, apart), estimator_of(file)};
 }
 
 // The file's bytes; a kernel made of functions, which no file holds, beside them.
 nb::tuple to_state(const Machine& self) {
   const Kernel& kernel = self.visit([](const auto& m) -> const Kernel& { return m.kernel(); });
   const bool apart = kernel.has_user_spectrum();
-  const std::vector<std::byte> bytes =
-      encode_model(to_file(self, apart ? KernelStorage::apart : KernelStorage::in_file));
-  return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+  return nb::make_tuple(to_bytes(to_file(self, apart ? KernelStorage::apart : KernelStorage::in_file)),
                         apart ? to_python(kernel) : nb::none());
 }
 
 Machine from_state(const nb::bytes& bytes, nb::handle kernel) {
-  std::vector<std::byte> copy(bytes.size());
-  std::memcpy(copy.data(), bytes.c_str(), copy.size());
   std::optional<Kernel> apart;
   if (!kernel.is_none()) apart = nb::cast<const Kernel&>(kernel);
-  return from_file(decode_model(copy, "pickled model"), "pickled model", apart);
+  return from_file(from_bytes(bytes), "pickled model", apart);
 }
 
 Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
             nb::handle progress) {
   options.execution = make_execution(threads, memory_budget, progress);
-  return in_precision_of(X, [&](auto precision) -> Machine {
-    using T = decltype(precision);
-    const Rows<T> x(X, "fit: X"), y(Y, "fit: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) {
-      w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "fit: sample_weight");
-      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
-    }
-    return run(options.execution, [&](const Execution&) {
-      return Machine{KernelMachine<T>::fit(x.view(), y.view(), options, w ? w->view().data() : nullptr), {}};
-    });
+  return in_precision_of(X, [&]<class T>(T) -> Machine {
+    return with_rows<T>("fit", X, Y, weights, options.execution,
+                        [&](MemoryRows<T>& rows) { return Machine{KernelMachine<T>::fit(rows, options), {}}; });
   });
 }
 
@@ -91,13 +76,8 @@ struct Path {
 Path fit_path(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, const std::vector<double>& alphas,
               bool leave_one_out, int threads, std::size_t memory_budget, nb::handle progress) {
   options.execution = make_execution(threads, memory_budget, progress);
-  return in_precision_of(X, [&](auto precision) -> Path {
-    using T = decltype(precision);
-    const Rows<T> x(X, "path: X"), y(Y, "path: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "path: sample_weight");
-    return run(options.execution, [&](const Execution&) {
-      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+  return in_precision_of(X, [&]<class T>(T) -> Path {
+    return with_rows<T>("path", X, Y, weights, options.execution, [&](MemoryRows<T>& rows) {
       return Path{carmina::fit_path(rows, options, alphas.empty() ? path_alphas() : alphas, leave_one_out)};
     });
   });
@@ -119,14 +99,9 @@ nb::list to_list(const std::vector<PathPoint>& points) {
 
 Machine fit_further(const Machine& self, nb::handle X, nb::handle Y, nb::handle weights, int threads,
                     std::size_t memory_budget) {
+  const Execution execution = make_execution(threads, memory_budget, nb::none());
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
-    const Rows<T> x(X, "partial_fit: X"), y(Y, "partial_fit: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "partial_fit: sample_weight");
-    require(!w || w->columns() == x.rows(), "partial_fit: sample_weight has {} entries, X has {} rows",
-            w ? w->columns() : 0, x.rows());
-    return run(make_execution(threads, memory_budget, nb::none()), [&](const Execution& execution) {
-      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
+    return with_rows<T>("partial_fit", X, Y, weights, execution, [&](MemoryRows<T>& rows) {
       return Machine{carmina::fit_further(machine, rows, execution), {}};
     });
   });
@@ -149,6 +124,27 @@ nb::object predict(const Machine& self, nb::handle X, int threads) {
       machine.predict(rows.view(), out.view(rows.rows(), machine.dim_out()), execution);
     });
     return nb::cast(out.array);
+  });
+}
+
+nb::object probabilities(const Machine& self, nb::handle X, int threads) {
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    const Rows<T> rows(X, "predict: X");
+    return nb::cast(to_numpy(run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+      return machine.probabilities(rows.view(), execution);
+    })));
+  });
+}
+
+// (scale, power, floor), or None
+nb::object calibration(const Machine& self) {
+  const auto& found = self.visit([](const auto& m) -> const auto& { return m.record().calibration; });
+  return found ? nb::object(nb::make_tuple(found->scale, found->power, found->floor)) : nb::none();
+}
+
+Machine calibrated(const Machine& self, double scale, double power, double floor) {
+  return self.visit([&](const auto& machine) -> Machine {
+    return {machine.calibrated(Calibration{scale, power, floor}), self.estimator};
   });
 }
 
@@ -196,6 +192,12 @@ nb::object covariance(const Machine& self, nb::handle X, int threads) {
                         [](const auto& p, const auto& x, const Execution& e) { return p.covariance(x, e); });
 }
 
+nb::object interval(const Machine& self, nb::handle X, double coverage, bool joint, int threads) {
+  return from_posterior(self, X, threads, [&](const auto& p, const auto& x, const Execution& e) {
+    return p.interval(x, coverage, joint, e);
+  });
+}
+
 // X as the map's kernel sees it: filled, shifted, scaled.
 nb::object transformed(const Machine& self, nb::handle X) {
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
@@ -226,12 +228,11 @@ nb::dict record(const Machine& self) {
   const FitRecord& record = self.visit([](const auto& m) -> const FitRecord& { return m.record(); });
   nb::dict result;
   result["approximation"] = record.approximation;
-  result["n_components"] = record.n_components;
+  if (record.fourier()) result["n_components"] = record.n_components;
   result["sampling"] = sampling_name(record.sampling);
   result["loss"] = to_python(record.loss);
-  result["sketch"] = record.approximation == "fourier" || record.approximation == "exact"
-                         ? nb::none()
-                         : to_python(sketches::make_sketch(record.approximation, record.n_components, record.sketch));
+  const auto sketch = record.chosen_sketch();
+  result["sketch"] = sketch ? to_python(*sketch) : nb::none();
   result["alpha"] = record.alpha;
   result["path"] = record.path ? nb::object(to_list(*record.path)) : nb::none();
   result["fit_intercept"] = record.fit_intercept;
@@ -243,6 +244,15 @@ nb::dict record(const Machine& self) {
   result["input_names"] = record.input_names;
   result["target_names"] = record.target_names;
   return result;
+}
+
+const std::vector<std::string> width_words = {"auto", "median", "ard"}, metric_words = {"auto", "identity", "learn"};
+
+template <class Rule>
+Rule word_of(const std::string& word, const std::vector<std::string>& words) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  require(found != words.end(), "'{}' is not one of '{}'", word, join_text(words, "', '"));
+  return static_cast<Rule>(found - words.begin());
 }
 
 void bind_options(nb::module_& m) {
@@ -262,7 +272,13 @@ void bind_options(nb::module_& m) {
             if (!o.length_scale) return std::nullopt;
             return o.length_scale->values();
           },
-          [](FitOptions& o, double width) { o.length_scale = LengthScale(width); })
+          [](FitOptions& o, const std::vector<double>& widths) { o.length_scale = LengthScale(widths); })
+      .def_prop_rw(
+          "width", [](const FitOptions& o) { return width_words[static_cast<std::size_t>(o.width)]; },
+          [](FitOptions& o, const std::string& word) { o.width = word_of<WidthRule>(word, width_words); })
+      .def_prop_rw(
+          "metric", [](const FitOptions& o) { return metric_words[static_cast<std::size_t>(o.metric)]; },
+          [](FitOptions& o, const std::string& word) { o.metric = word_of<MetricRule>(word, metric_words); })
       .def_prop_rw(
           "output_matrix",
           [](const FitOptions& o) -> nb::object {
@@ -295,11 +311,14 @@ void bind_options(nb::module_& m) {
             o.alpha_by = score == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
           })
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
-      .def_rw("scale_inputs", &FitOptions::scale_inputs)
+      .def_prop_rw(
+          "scale_inputs", [](const FitOptions& o) { return input_scaling_name(o.scale_inputs); },
+          [](FitOptions& o, const std::string& name) { o.scale_inputs = parse_input_scaling(name); })
       .def_rw("fill_missing", &FitOptions::fill_missing)
       .def_rw("solver", &FitOptions::solver)
       .def_rw("seed", &FitOptions::seed)
       .def_rw("keep_moments", &FitOptions::keep_moments)
+      .def_rw("estimate_noise", &FitOptions::estimate_noise)
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names);
@@ -309,6 +328,7 @@ void bind_options(nb::module_& m) {
 
 void bind_machine(nb::module_& m) {
   bind_options(m);
+  m.attr("USUAL_COMPONENTS") = usual_components;
   nb::class_<Path>(m, "Path")
       .def_static("fit", &fit_path, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("alphas"), nb::arg("leave_one_out"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0,
@@ -320,30 +340,29 @@ void bind_machine(nb::module_& m) {
       .def("machine", [](const Path& self, std::size_t i) {
         return std::visit([i](const auto& path) { return Machine{path.machine(i), {}}; }, self.machines);
       });
-  nb::class_<Machine>(m, "Machine")
-      .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+  nb::class_<Machine> type(m, "Machine");
+  def_saved<Machine>(
+      type, [](const Machine& self, bool variances) { return to_file(self, KernelStorage::in_file, variances); });
+  type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
       .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,
            nb::arg("memory_budget") = 0)
       .def("merge", &merge, nb::arg("other"), nb::arg("threads") = 0)
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
+      .def("probabilities", &probabilities, nb::arg("X"), nb::arg("threads") = 0)
+      .def("calibrated", &calibrated, nb::arg("scale"), nb::arg("power"), nb::arg("floor"))
+      .def_prop_ro("calibration", &calibration)
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
+      .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
+           "Low and high ends of each output: (n, 2 p).")
       .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")
-      .def(
-          "save",
-          [](const Machine& self, const std::string& path) {
-            nb::gil_scoped_release unlocked;
-            write_model_file(path, to_file(self));
-          },
-          nb::arg("path"))
       .def("__getstate__", &to_state)
       .def("__setstate__",
            [](Machine& self, const std::tuple<nb::bytes, nb::object>& state) {
              new (&self) Machine(from_state(std::get<0>(state), std::get<1>(state)));
            })
-      .def_rw("estimator", &Machine::estimator, "The package's own description, kept in the file.")
       .def_prop_ro("dtype",
                    [](const Machine& self) {
                      return self.visit([]<class T>(const KernelMachine<T>&) { return dtype_name<T>; });
@@ -366,6 +385,17 @@ void bind_machine(nb::module_& m) {
       .def_prop_ro(
           "has_moments",
           [](const Machine& self) { return self.visit([](const auto& m) { return m.record().moments != nullptr; }); })
+      .def_prop_ro(
+          "noise",
+          [](const Machine& self) -> nb::object {
+            const Vector<double> noise = self.visit([](const auto& m) { return m.record().noise; });
+            return noise.size() > 0 ? nb::cast(to_numpy(noise)) : nb::none();
+          },
+          "Variance of each output's noise, by rows left out; None where it is not known.")
+      .def_prop_ro("why_no_interval",
+                   [](const Machine& self) {
+                     return self.visit([](const auto& m) { return carmina::why_no_interval(m.record()); });
+                   })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);
   m.def(

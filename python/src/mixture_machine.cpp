@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <carmina/models/tune.hpp>
-#include <cmath>
-#include <cstring>
 #include "models/mixture/empirical_spectrum.hpp"
 #include "solvers/evidence/fourier_evidence.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "fit_rows.hpp"
+#include "model_state.hpp"
 #include "running.hpp"
 #include "solve_report.hpp"
 
@@ -20,17 +21,13 @@ namespace {
 
 using Options = SpectralMixtureOptions;
 
-ModelFile to_file(const MixtureMachine& self) {
-  ModelFile file = self.machine.to_file();
-  if (!self.estimator.empty()) file.texts["estimator"] = self.estimator;
-  return file;
-}
+ModelFile to_file(const MixtureMachine& self) { return with_estimator(self.machine.to_file(), self.estimator); }
 
 // body(rows, options) with X, Y and the weights in the precision of X; on_step(start, step, value) after each step,
 // None: not at all.
 template <class Body>
-auto with_rows(nb::handle X, nb::handle Y, nb::handle weights, Options options, int threads, std::size_t memory_budget,
-               nb::handle on_step, const Body& body) {
+auto with_options(nb::handle X, nb::handle Y, nb::handle weights, Options options, int threads,
+                  std::size_t memory_budget, nb::handle on_step, const Body& body) {
   options.execution = make_execution(threads, memory_budget, nb::none());
   if (!on_step.is_none()) {
     options.on_step = [on_step](Index start, Index step, double value) {
@@ -38,24 +35,15 @@ auto with_rows(nb::handle X, nb::handle Y, nb::handle weights, Options options, 
       on_step(start, step, value);
     };
   }
-  return in_precision_of(X, [&](auto precision) {
-    using T = decltype(precision);
-    const Rows<T> x(X, "fit: X"), y(Y, "fit: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) {
-      w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "fit: sample_weight");
-      require(w->columns() == x.rows(), "fit: sample_weight has {} entries, X has {} rows", w->columns(), x.rows());
-    }
-    return run(options.execution, [&](const Execution&) {
-      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
-      return body(rows, options);
-    });
+  return in_precision_of(X, [&]<class T>(T) {
+    return with_rows<T>("fit", X, Y, weights, options.execution,
+                        [&](MemoryRows<T>& rows) { return body(rows, options); });
   });
 }
 
 MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, int threads,
                    std::size_t memory_budget, nb::handle on_step) {
-  return with_rows(X, Y, weights, options, threads, memory_budget, on_step, [](auto& rows, const Options& o) {
+  return with_options(X, Y, weights, options, threads, memory_budget, on_step, [](auto& rows, const Options& o) {
     return MixtureMachine{SpectralMixtureMachine::fit(rows, o), {}};
   });
 }
@@ -63,8 +51,8 @@ MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, const Options
 // (machine, trials, message)
 nb::tuple tune(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, const std::vector<Index>& counts,
                int threads, std::size_t memory_budget, nb::handle on_step) {
-  MixtureTuneResult result = with_rows(X, Y, weights, options, threads, memory_budget, on_step,
-                                       [&](auto& rows, const Options& o) { return tune_mixture(rows, o, counts); });
+  MixtureTuneResult result = with_options(X, Y, weights, options, threads, memory_budget, on_step,
+                                          [&](auto& rows, const Options& o) { return tune_mixture(rows, o, counts); });
   nb::list trials;
   for (const MixtureTrial& trial : result.trials) {
     nb::dict entry;
@@ -201,6 +189,14 @@ void bind_options(nb::module_& m) {
       .def_rw("input_names", &Options::input_names)
       .def_rw("target_names", &Options::target_names)
       .def_rw("seed", &Options::seed)
+      .def_prop_ro("takes_missing_targets", [](const Options& o) { return o.inference == Inference::fourier; })
+      .def_prop_ro(
+          "spectral_points",
+          [](const Options& o) -> std::optional<Index> {
+            if (o.inference != Inference::fourier) return std::nullopt;
+            return o.n_components / 2;
+          },
+          "Of which each component needs one; None where there are none.")
       .def(
           "start_from",
           [](Options& o, nb::handle weights, nb::handle means, nb::handle scales) {
@@ -231,8 +227,7 @@ void bind_options(nb::module_& m) {
 }  // namespace
 
 MixtureMachine mixture_machine_from_file(const ModelFile& file, const std::string& source) {
-  const auto text = file.texts.find("estimator");
-  return {SpectralMixtureMachine::from_file(file, source), text == file.texts.end() ? std::string() : text->second};
+  return {SpectralMixtureMachine::from_file(file, source), estimator_of(file)};
 }
 
 void bind_mixture_machine(nb::module_& m) {
@@ -240,35 +235,22 @@ void bind_mixture_machine(nb::module_& m) {
   const auto parameters = [](const MixtureMachine& self) -> const SpectralParameters& {
     return self.machine.parameters();
   };
-  nb::class_<MixtureMachine>(m, "MixtureMachine")
-      .def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
-                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("told") = nb::none())
+  nb::class_<MixtureMachine> type(m, "MixtureMachine");
+  def_saved<MixtureMachine>(type, [](const MixtureMachine& self, bool) { return to_file(self); });
+  type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
+                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("on_step") = nb::none())
       .def_static("tune", &tune, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
-                  nb::arg("counts"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("told") = nb::none())
+                  nb::arg("counts"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0,
+                  nb::arg("on_step") = nb::none())
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
       .def("predict_observation", &predict_observation, nb::arg("X"), nb::arg("threads") = 0)
       .def("sample", &sample, nb::arg("X"), nb::arg("draws"), nb::arg("seed"), nb::arg("threads") = 0)
       .def("nmll", &nmll, nb::arg("X"), nb::arg("Y"), nb::arg("threads") = 0)
-      .def(
-          "save",
-          [](const MixtureMachine& self, const std::string& path) {
-            nb::gil_scoped_release unlocked;
-            write_model_file(path, to_file(self));
-          },
-          nb::arg("path"))
-      .def("__getstate__",
-           [](const MixtureMachine& self) {
-             const auto bytes = encode_model(to_file(self));
-             return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-           })
+      .def("__getstate__", [](const MixtureMachine& self) { return to_bytes(to_file(self)); })
       .def("__setstate__",
            [](MixtureMachine& self, const nb::bytes& bytes) {
-             std::vector<std::byte> copy(bytes.size());
-             std::memcpy(copy.data(), bytes.c_str(), copy.size());
-             new (&self)
-                 MixtureMachine(mixture_machine_from_file(decode_model(copy, "pickled model"), "pickled model"));
+             new (&self) MixtureMachine(mixture_machine_from_file(from_bytes(bytes), "pickled model"));
            })
-      .def_rw("estimator", &MixtureMachine::estimator, "The package's own description, kept in the file.")
       .def_prop_ro("dim_in", [](const MixtureMachine& self) { return self.machine.dim_in(); })
       .def_prop_ro("dim_out", [](const MixtureMachine& self) { return self.machine.dim_out(); })
       .def_prop_ro("weights",
@@ -292,6 +274,7 @@ void bind_mixture_machine(nb::module_& m) {
       .def_prop_ro("points", &points)
       .def_prop_ro("record", &record)
       .def_prop_ro("report", [](const MixtureMachine& s) { return to_dict(s.machine.report()); });
+  m.def("mixture_solver_names", &mixture_solver_names);
   m.def(
       "periodogram",
       [](nb::handle x, nb::handle y, double highest) {

@@ -21,6 +21,21 @@ inline nb::dict to_dict(const SolveReport& report) {
   result["objective"] = std::isnan(report.objective) ? nb::none() : nb::object(nb::float_(report.objective));
   result["message"] = report.message;
   result["seconds"] = seconds;
+  nb::list choices;
+  for (const Choice& choice : report.choices) {
+    nb::dict row;
+    row["kernel"] = choice.kernel;
+    row["length_scale"] = choice.length_scale;
+    row["metric"] = choice.metric;
+    row["alpha"] = choice.alpha;
+    row["approximation"] = choice.approximation;
+    row["rows"] = choice.rows;
+    row["error"] = choice.error;
+    row["chosen"] = choice.chosen;
+    choices.append(row);
+  }
+  result["choices"] = choices;
+  result["text"] = report.text;
   return result;
 }
 

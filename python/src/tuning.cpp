@@ -1,13 +1,11 @@
 // tuning.cpp -- cross-validation of widths, alphas and losses; the estimator around it is refitted in Python.
 #include <carmina/models/tune.hpp>
-#include <optional>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
+#include "fit_rows.hpp"
 #include "loss_values.hpp"
-#include "running.hpp"
 
 namespace carmina::python {
 namespace {
@@ -39,15 +37,9 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
   if (by != "cv") options.by = by == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
   options.folds = folds;
   options.contiguous = contiguous;
-  const auto result = in_precision_of(X, [&](auto precision) -> CrossValidation {
-    using T = decltype(precision);
-    const Rows<T> x(X, "tune: X"), y(Y, "tune: Y");
-    std::optional<Rows<T>> w;
-    if (!weights.is_none()) w.emplace(as_array<T>(weights).attr("reshape")(1, -1), "tune: sample_weight");
-    return run(options.fit.execution, [&](const Execution&) {
-      MemoryRows<T> rows(x.view(), y.view(), w ? w->view().data() : nullptr);
-      return carmina::cross_validate(rows, options);
-    });
+  const auto result = in_precision_of(X, [&]<class T>(T) -> CrossValidation {
+    return with_rows<T>("tune", X, Y, weights, options.fit.execution,
+                        [&](MemoryRows<T>& rows) { return carmina::cross_validate(rows, options); });
   });
   nb::list trials;
   for (const Trial& trial : result.trials) trials.append(to_dict(trial));

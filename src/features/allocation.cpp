@@ -1,5 +1,6 @@
 // features/allocation.cpp -- spectral points per component: equal, by temperature, by least variance.
 #include "features/allocation.hpp"
+#include "core/words.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -38,24 +39,9 @@ double component_value(const Family& family, const double* mean, const double* s
 
 }  // namespace
 
-Allocation parse_allocation(const std::string& name) {
-  if (name == "equal") return Allocation::equal;
-  if (name == "softmax") return Allocation::softmax;
-  if (name == "optimal") return Allocation::optimal;
-  fail("allocation must be 'equal', 'softmax' or 'optimal', found '{}'", name);
-}
-
-std::string allocation_name(Allocation allocation) {
-  switch (allocation) {
-    case Allocation::equal:
-      return "equal";
-    case Allocation::softmax:
-      return "softmax";
-    case Allocation::optimal:
-      break;
-  }
-  return "optimal";
-}
+constexpr Words<Allocation, 3> allocations{"allocation", {"equal", "softmax", "optimal"}};
+Allocation parse_allocation(const std::string& name) { return allocations.parse(name); }
+std::string allocation_name(Allocation allocation) { return allocations.name(allocation); }
 
 std::vector<Index> equal_allocation(Index components, Index m) {
   std::vector<Index> counts = one_each(components, m);

@@ -1,5 +1,6 @@
 // features/frequencies.cpp -- draws from spectral measures: independent, orthogonal, quasi-random; structured ones
 // stand in hadamard_frequencies.cpp.
+#include "core/words.hpp"
 #include "features/expansion.hpp"
 #include "features/fourier_map.hpp"
 #include "random/quantiles.hpp"
@@ -92,38 +93,10 @@ Index frequency_count(Index n_components) {
   return n_components / 2;
 }
 
-std::vector<std::string> sampling_names() {
-  std::vector<std::string> names;
-  for (const Sampling sampling :
-       {Sampling::iid, Sampling::orthogonal, Sampling::sobol, Sampling::hadamard, Sampling::phases}) {
-    names.push_back(sampling_name(sampling));
-  }
-  return names;
-}
-
-Sampling parse_sampling(const std::string& name) {
-  const std::vector<std::string> names = sampling_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  require(found != names.end(), "sampling must be 'iid', 'orthogonal', 'sobol', 'hadamard' or 'phases', found '{}'",
-          name);
-  return static_cast<Sampling>(found - names.begin());
-}
-
-std::string sampling_name(Sampling sampling) {
-  switch (sampling) {
-    case Sampling::iid:
-      return "iid";
-    case Sampling::orthogonal:
-      return "orthogonal";
-    case Sampling::sobol:
-      return "sobol";
-    case Sampling::hadamard:
-      return "hadamard";
-    case Sampling::phases:
-      return "phases";
-  }
-  fail("unknown sampling");
-}
+constexpr Words<Sampling, 5> samplings{"sampling", {"iid", "orthogonal", "sobol", "hadamard", "phases"}};
+std::vector<std::string> sampling_names() { return samplings.names(); }
+Sampling parse_sampling(const std::string& name) { return samplings.parse(name); }
+std::string sampling_name(Sampling sampling) { return samplings.name(sampling); }
 
 Vector<double> sample_phases(Index count, const Random& random) {
   const Random stream = random.child(0xfffe);

@@ -1,7 +1,7 @@
 // features/map_rows.cpp -- passes over the rows: every sum of features that a solver asks for.
 #include "features/map_rows_gram.hpp"
 #include "features/map_rows_residuals.hpp"
-#include "features/sketched_map.hpp"
+#include "features/scalar_maps.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -291,18 +291,15 @@ std::unique_ptr<FeatureRows> stored_rows(const Matrix<T>& phi, const Execution& 
   return std::make_unique<GivenRows<T>>(phi, execution);
 }
 
-#define CARMINA_INSTANTIATE(M)                                                                                  \
+#define CARMINA_INSTANTIATE_IN(M)                                                                               \
   template std::unique_ptr<FeatureRows> rows_of(const M&, const DataRows<M::Scalar>&, FeatureStorage,           \
                                                 const Execution&);                                              \
   template std::unique_ptr<FeatureRows> rows_of(const M&, const DataRows<M::Scalar>&, const Matrix<M::Scalar>&, \
                                                 const Execution&);
-CARMINA_INSTANTIATE(FourierMap<float>)
-CARMINA_INSTANTIATE(FourierMap<double>)
-CARMINA_INSTANTIATE(SketchedMap<float>)
-CARMINA_INSTANTIATE(SketchedMap<double>)
-CARMINA_INSTANTIATE(KernelMap<float>)
-CARMINA_INSTANTIATE(KernelMap<double>)
+#define CARMINA_INSTANTIATE(Map) CARMINA_INSTANTIATE_IN(Map<float>) CARMINA_INSTANTIATE_IN(Map<double>)
+CARMINA_SCALAR_MAPS(CARMINA_INSTANTIATE, )
 #undef CARMINA_INSTANTIATE
+#undef CARMINA_INSTANTIATE_IN
 template std::unique_ptr<FeatureRows> stored_rows(const Matrix<float>&, const Execution&);
 template std::unique_ptr<FeatureRows> stored_rows(const Matrix<double>&, const Execution&);
 

@@ -102,9 +102,27 @@ Matrix<double> sketched_gram(const KernelMap<double>& map, const M& mixing, cons
   return H + H.transpose();
 }
 
+// Of many components by a factor L of H + epsilon I, epsilon their rounding: L⁻ᵀ gives the same products of features to
+// that rounding, in a tenth of the time of eigenvectors. Empty where H is not positive definite even so.
+constexpr Index many_components = 1024;
+
+Matrix<double> triangular_whitening(Matrix<double> H, double floor, const Execution& execution) {
+  const Index s = H.rows();
+  const double scale = H.diagonal().mean();
+  H.diagonal().array() += scale * std::max(static_cast<double>(s) * std::numeric_limits<double>::epsilon(), floor);
+  if (!(scale > 0) || !backend::cholesky(s, H.data(), s, execution)) return {};
+  Matrix<double> whitening = Matrix<double>::Identity(s, s);
+  backend::lower_transposed_solve(s, s, H.data(), s, whitening.data(), s, execution);
+  return whitening;
+}
+
 // U_r D_r^(-1/2) (s, r) of H = U D Uᵀ.
 Matrix<double> whitening_of(Matrix<double> H, double floor, const Execution& execution) {
   const Index s = H.rows();
+  if (s > many_components) {
+    Matrix<double> whitening = triangular_whitening(H, floor, execution);
+    if (whitening.size() > 0) return whitening;
+  }
   Vector<double> values(s);
   {
     backend::symmetric_eigen(s, H.data(), s, values.data(), execution);

@@ -1,4 +1,6 @@
 // kernels/scalar_kernel.cpp -- the registry at work: kernels by name.
+#include "core/registry.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 
@@ -7,93 +9,58 @@
 namespace carmina {
 namespace {
 
-KernelParameters parameters_of(const Matern& k) { return {{"nu", k.nu}}; }
-KernelParameters parameters_of(const RationalQuadratic& k) { return {{"shape", k.shape}}; }
-KernelParameters parameters_of(const Polynomial& k) {
-  return {{"degree", k.degree}, {"gamma", k.gamma}, {"coef0", k.coef0}};
-}
 template <class K>
-KernelParameters parameters_of(const K&) {
-  return {};
+KernelParameters parameters_of(const K& kernel) {
+  return with_parameters<K>(
+      [&](const auto&... one) { return KernelParameters{{one.name, static_cast<double>(kernel.*one.member)}...}; });
 }
 
-Matern with_parameters(const Matern& k, const KernelParameters& p) { return Matern(k.length_scale, p.at("nu")); }
-RationalQuadratic with_parameters(const RationalQuadratic& k, const KernelParameters& p) {
-  return RationalQuadratic(k.length_scale, p.at("shape"));
-}
-Polynomial with_parameters(const Polynomial&, const KernelParameters& p) {
-  return Polynomial(p.at("degree"), p.at("gamma"), p.at("coef0"));
-}
-template <class K>
-K with_parameters(const K& k, const KernelParameters&) {
-  return k;
-}
-
+// What is more than numbers by name has none.
 template <class K>
 constexpr bool has_a_name = !std::same_as<K, Callable> && !std::same_as<K, SpectralMixture>;
 
 template <class K>
-K plain_kernel(const std::optional<LengthScale>& width) {
-  if constexpr (Stationary<K>) {
-    return K(width.value_or(1.0));
-  } else {
-    require(!width, "the {} kernel has no length scale", K::name);
-    return K();
-  }
-}
-
-template <class K>
 K with_given(const std::optional<LengthScale>& width, const KernelParameters& given) {
-  const K plain = plain_kernel<K>(width);
-  KernelParameters parameters = parameters_of(plain);
+  KernelParameters numbers = parameters_of(K());
   for (const auto& [key, value] : given) {
-    require(parameters.contains(key), "the {} kernel has no parameter '{}'", K::name, key);
-    parameters[key] = value;
+    require(numbers.contains(key), "the {} kernel has no parameter '{}'", K::name, key);
+    numbers[key] = value;
   }
-  return with_parameters(plain, parameters);
-}
-
-template <std::size_t I = 0>
-ScalarKernel by_name(const std::string& name, const std::optional<LengthScale>& width, const KernelParameters& given) {
-  if constexpr (I < std::variant_size_v<ScalarKernel>) {
-    using K = std::variant_alternative_t<I, ScalarKernel>;
-    if constexpr (has_a_name<K>) {
-      if (name == K::name) return with_given<K>(width, given);
+  return with_parameters<K>([&](const auto&... one) {
+    if constexpr (Stationary<K>) {
+      return K(width.value_or(1.0), numbers.at(one.name)...);
+    } else {
+      require(!width, "the {} kernel has no length scale", K::name);
+      return K(numbers.at(one.name)...);
     }
-    return by_name<I + 1>(name, width, given);
-  } else {
-    fail("there is no kernel named '{}'; known: {}", name, join_text(scalar_kernel_names(), ", "));
-  }
+  });
 }
 
 }  // namespace
 
 std::vector<std::string> scalar_kernel_names() {
   std::vector<std::string> names;
-  const auto add = [&]<class K>(const K*) {
+  for_alternatives<ScalarKernel>([&]<class K>(std::type_identity<K>) {
     if (has_a_name<K>) names.emplace_back(K::name);
-  };
-  [&]<std::size_t... J>(std::index_sequence<J...>) {
-    (add(static_cast<std::variant_alternative_t<J, ScalarKernel>*>(nullptr)), ...);
-  }(std::make_index_sequence<std::variant_size_v<ScalarKernel>>());
+  });
   return names;
 }
 
-// A parameter that two of them have is listed once.
-const std::vector<KernelParameterHelp>& kernel_parameter_help() {
-  static const std::vector<KernelParameterHelp> all = {
-      {"nu", "Smoothness of the matern kernel [1.5]"},
-      {"shape", "Shape of the rational_quadratic kernel [1]"},
-      {"degree", "Degree of the polynomial kernel (gamma <x, z> + coef0)^degree [3]"},
-      {"gamma", "Factor in the polynomial kernel [1 / number of inputs]"},
-      {"coef0", "Constant in the polynomial kernel [1]"},
-  };
+const std::vector<ParameterHelp>& kernel_parameter_help() {
+  static const std::vector<ParameterHelp> all = parameter_help<ScalarKernel>();
   return all;
 }
 
 ScalarKernel make_scalar_kernel(const std::string& name, const std::optional<LengthScale>& width,
                                 const KernelParameters& parameters) {
-  return by_name(name, width, parameters);
+  std::optional<ScalarKernel> made;
+  for_alternatives<ScalarKernel>([&]<class K>(std::type_identity<K>) {
+    if constexpr (has_a_name<K>) {
+      if (name == K::name) made = with_given<K>(width, parameters);
+    }
+  });
+  if (!made) fail("there is no kernel named '{}'; known: {}", name, join_text(scalar_kernel_names(), ", "));
+  return *std::move(made);
 }
 
 std::string kernel_name(const ScalarKernel& kernel) {

@@ -1,71 +1,59 @@
 // losses/loss.cpp -- the registry at work: losses by name.
+#include "core/registry.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/losses/loss.hpp>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace carmina {
 namespace {
 
-LossParameters parameters_of(const Huber& loss) { return {{"kappa", {loss.kappa}}}; }
-LossParameters parameters_of(const EpsilonInsensitive& loss) { return {{"epsilon", {loss.epsilon}}}; }
-LossParameters parameters_of(const SquaredEpsilonInsensitive& loss) { return {{"epsilon", {loss.epsilon}}}; }
-LossParameters parameters_of(const Pinball& loss) { return {{"levels", loss.levels}}; }
 template <class L>
-LossParameters parameters_of(const L&) {
-  return {};
+LossParameters parameters_of(const L& loss) {
+  return with_parameters<L>([&](const auto&... one) { return LossParameters{{one.name, {loss.*one.member}}...}; });
 }
 
 template <class L>
-L from_parameters(const LossParameters& parameters) {
-  if constexpr (std::same_as<L, Pinball>) {
-    return Pinball(parameters.at("levels"));
-  } else if constexpr (requires { L(1.0); }) {
-    const auto& [key, values] = *parameters.begin();
-    require(values.size() == 1, "the {} loss: {} must be one number, found {}", L::name, key, values.size());
-    return L(values[0]);
-  } else {
-    return L();
+L with_given(const LossParameters& given) {
+  LossParameters parameters = parameters_of(L());
+  for (const auto& [key, values] : given) {
+    require(parameters.contains(key), "the {} loss has no parameter '{}'{}{}", L::name, key,
+            parameters.empty() ? "" : "; it has ", parameters.empty() ? "" : parameters.begin()->first);
+    parameters[key] = values;
   }
-}
-
-template <std::size_t I = 0>
-Loss by_name(const std::string& name, const LossParameters& given) {
-  if constexpr (I < std::variant_size_v<Loss>) {
-    using L = std::variant_alternative_t<I, Loss>;
-    static_assert(RadialLoss<L> || EntrywiseLoss<L>);
-    if (name != L::name) return by_name<I + 1>(name, given);
-    LossParameters parameters = parameters_of(L());
-    for (const auto& [key, values] : given) {
-      require(parameters.contains(key), "the {} loss has no parameter '{}'{}{}", name, key,
-              parameters.empty() ? "" : "; it has ", parameters.empty() ? "" : parameters.begin()->first);
-      parameters[key] = values;
+  const auto value = [&]<class Number>(const Parameter<Number L::*>& one) -> Number {
+    const std::vector<double>& values = parameters.at(one.name);
+    if constexpr (std::same_as<Number, double>) {
+      require(values.size() == 1, "the {} loss: {} must be one number, found {}", L::name, one.name, values.size());
+      return values[0];
+    } else {
+      return values;
     }
-    return from_parameters<L>(parameters);
-  } else {
-    fail("there is no loss named '{}'; known: {}", name, join_text(loss_names(), ", "));
-  }
+  };
+  return with_parameters<L>([&](const auto&... one) { return L(value(one)...); });
 }
 
 }  // namespace
 
-std::vector<std::string> loss_names() {
-  return []<std::size_t... J>(std::index_sequence<J...>) {
-    return std::vector<std::string>{std::variant_alternative_t<J, Loss>::name...};
-  }(std::make_index_sequence<std::variant_size_v<Loss>>());
-}
+std::vector<std::string> loss_names() { return alternative_names<Loss>(); }
 
-// A parameter that two of them have is listed once.
-const std::vector<LossParameterHelp>& loss_parameter_help() {
-  static const std::vector<LossParameterHelp> all = {
-      {"kappa", "Where the huber loss turns linear [1]"},
-      {"epsilon", "What the epsilon_insensitive losses forgive [0.1]"},
-      {"levels", "Levels of the pinball loss, with commas; one target: jointly [0.5]", true},
-  };
+const std::vector<ParameterHelp>& loss_parameter_help() {
+  static const std::vector<ParameterHelp> all = parameter_help<Loss>();
   return all;
 }
 
-Loss make_loss(const std::string& name, const LossParameters& parameters) { return by_name(name, parameters); }
+Loss make_loss(const std::string& name, const LossParameters& parameters) {
+  std::optional<Loss> made;
+  for_alternatives<Loss>([&]<class L>(std::type_identity<L>) {
+    static_assert(RadialLoss<L> || EntrywiseLoss<L> || WholeRowLoss<L>);
+    if (name == L::name) made = with_given<L>(parameters);
+  });
+  if (!made) fail("there is no loss named '{}'; known: {}", name, join_text(loss_names(), ", "));
+  return *std::move(made);
+}
 
 std::string loss_name(const Loss& loss) {
   return std::visit([](const auto& l) { return std::string(l.name); }, loss);
@@ -86,5 +74,26 @@ void check_outputs(const Loss& loss, Index p) {
 const char* expected_target(const Loss& loss, double y) {
   return std::visit([&](const auto& l) { return l.expected_target(y); }, loss);
 }
+
+const char* expected_row(const Loss& loss, const double* y, Index p) {
+  return std::visit(
+      [&]<class L>(const L& l) -> const char* {
+        if constexpr (WholeRowLoss<L>) {
+          return l.expected_row(y, p);
+        } else {
+          return nullptr;
+        }
+      },
+      loss);
+}
+
+std::string row_text(const double* y, Index p) {
+  constexpr Index most = 8;
+  std::string text;
+  for (Index j = 0; j < std::min(p, most); ++j) text += format_text("{}{}", j > 0 ? " " : "", y[j]);
+  return p > most ? text + " ..." : text;
+}
+
+bool has_probabilities(const Loss& loss) { return std::holds_alternative<Logistic>(loss); }
 
 }  // namespace carmina

@@ -1,8 +1,8 @@
-// losses/row_functions.hpp -- a loss on one row of p outputs: the loops over outputs, written once for both families.
+// losses/row_functions.hpp -- a loss on one row of p outputs: the loops over outputs, written once for all families.
 //
 // A target that is NaN is missing: the loss is that of the other outputs, entries of theirs or their norm. By a missing
 // one's prediction its slope and curvature are zero, its prox moves nothing, and the only point of its conjugate's
-// domain is zero.
+// domain is zero. Losses of a whole row have all of its targets (check_targets).
 #pragma once
 #include <algorithm>
 #include <carmina/losses/families.hpp>
@@ -26,6 +26,8 @@ template <class L>
 double row_value(const L& loss, const double* f, const double* y, Index p) {
   if constexpr (RadialLoss<L>) {
     return loss.value(row_distance(f, y, p));
+  } else if constexpr (WholeRowLoss<L>) {
+    return loss.value(f, y, p);
   } else {
     double sum = 0;
     for (Index j = 0; j < p; ++j) {
@@ -35,12 +37,26 @@ double row_value(const L& loss, const double* f, const double* y, Index p) {
   }
 }
 
+// What output j costs alone: of losses of a whole row its part of the row's.
+template <class L>
+double row_part(const L& loss, const double* f, const double* y, Index p, Index j) {
+  if constexpr (RadialLoss<L>) {
+    return loss.value(std::abs(f[j] - y[j]));
+  } else if constexpr (WholeRowLoss<L>) {
+    return loss.part(f, y, p, j);
+  } else {
+    return loss.value(f[j], y[j], j);
+  }
+}
+
 // out = a subgradient by f: g'(n) r/n if radial
 template <class L>
 void row_gradient(const L& loss, const double* f, const double* y, Index p, double* out) {
   if constexpr (RadialLoss<L>) {
     const double n = row_distance(f, y, p), factor = n > 0 ? loss.slope(n) / n : 0;
     for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? factor * (f[j] - y[j]) : 0.0;
+  } else if constexpr (WholeRowLoss<L>) {
+    loss.gradient(f, y, p, out);
   } else {
     for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? loss.slope(f[j], y[j], j) : 0.0;
   }
@@ -56,6 +72,8 @@ void row_prox(const L& loss, const double* z, const double* y, double rho, Index
     } else {
       for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? y[j] + v / n * (z[j] - y[j]) : z[j];
     }
+  } else if constexpr (WholeRowLoss<L>) {
+    loss.prox(z, y, rho, p, out);
   } else {
     for (Index j = 0; j < p; ++j) out[j] = has_target(y[j]) ? loss.prox(z[j], y[j], rho, j) : z[j];
   }
@@ -73,6 +91,8 @@ double row_conjugate(const L& loss, const double* u, const double* y, Index p) {
       sum += u[j] * y[j];
     }
     return loss.conjugate(std::sqrt(square)) + sum;
+  } else if constexpr (WholeRowLoss<L>) {
+    return loss.conjugate(u, y, p);
   } else {
     for (Index j = 0; j < p; ++j) {
       if (has_target(y[j])) sum += loss.conjugate(u[j], y[j], j);
@@ -81,7 +101,7 @@ double row_conjugate(const L& loss, const double* u, const double* y, Index p) {
   }
 }
 
-// u <- the point nearest to it in the domain of l*: a ball, or an interval for each output
+// u <- the point nearest to it in the domain of l*: a ball, an interval for each output, or a simplex
 template <class L>
 void row_into_domain(const L& loss, double* u, const double* y, Index p) {
   for (Index j = 0; j < p; ++j) {
@@ -94,6 +114,8 @@ void row_into_domain(const L& loss, double* u, const double* y, Index p) {
     if (n > loss.radius()) {
       for (Index j = 0; j < p; ++j) u[j] *= loss.radius() / n;
     }
+  } else if constexpr (WholeRowLoss<L>) {
+    loss.into_domain(u, y, p);
   } else {
     for (Index j = 0; j < p; ++j) {
       if (has_target(y[j])) u[j] = std::clamp(u[j], loss.low(y[j], j), loss.high(y[j], j));
@@ -119,6 +141,8 @@ void row_curvature(const L& loss, const double* v, const double* y, double rho, 
       diagonal[j] = has_target(y[j]) ? across : 0;
       direction[j] = n > 0 && has_target(y[j]) ? (v[j] - y[j]) / n : 0;
     }
+  } else if constexpr (WholeRowLoss<L>) {
+    loss.curvature(v, y, rho, p, diagonal, direction, along);
   } else {
     along = 0;
     for (Index j = 0; j < p; ++j) {

@@ -1,4 +1,6 @@
 // sketches/distribution.cpp -- the registry at work: sketches by name.
+#include "core/registry.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/sketches/distribution.hpp>
 
@@ -79,30 +81,20 @@ Parameters parameters_of(const D& d) {
   return {};
 }
 
-template <std::size_t I = 0>
-Distribution by_name(const std::string& name, Index n_components, const Parameters& parameters) {
-  if constexpr (I < std::variant_size_v<Distribution>) {
-    using D = std::variant_alternative_t<I, Distribution>;
-    if (name != D::name) return by_name<I + 1>(name, n_components, parameters);
-    Given given(name, parameters);
-    D made = from_parameters<D>(n_components, given);
-    given.check_empty();
-    return made;
-  } else {
-    fail("there is no sketch named '{}'; known: {}", name, join_text(sketch_names(), ", "));
-  }
-}
-
 }  // namespace
 
-std::vector<std::string> sketch_names() {
-  return []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<std::string>{std::variant_alternative_t<I, Distribution>::name...};
-  }(std::make_index_sequence<std::variant_size_v<Distribution>>());
-}
+std::vector<std::string> sketch_names() { return alternative_names<Distribution>(); }
 
 Distribution make_sketch(const std::string& name, Index n_components, const Parameters& parameters) {
-  return by_name(name, n_components, parameters);
+  std::optional<Distribution> made;
+  for_alternatives<Distribution>([&]<class D>(std::type_identity<D>) {
+    if (name != D::name) return;
+    Given given(name, parameters);
+    made = from_parameters<D>(n_components, given);
+    given.check_empty();
+  });
+  if (!made) fail("there is no sketch named '{}'; known: {}", name, join_text(sketch_names(), ", "));
+  return *std::move(made);
 }
 
 std::string sketch_name(const Distribution& distribution) {

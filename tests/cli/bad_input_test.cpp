@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <support/given_numbers.hpp>
 #include "program.hpp"
 
 namespace carmina::testing {
@@ -18,7 +19,7 @@ class BadInput : public ::testing::Test {
  protected:
   BadInput() {
     write_table(at("good.csv"), friedman_names, friedman_table(40, 1));
-    auto options = FitOptions();
+    auto options = given_numbers();
     options.n_components = 8;
     const Matrix<double> table = read_table(at("good.csv")).values;
     const auto machine = KernelMachine<double>::fit(table.leftCols(5), table.rightCols(2), options);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <support/given_numbers.hpp>
 #include "program.hpp"
 
 namespace carmina::testing {
@@ -27,7 +28,7 @@ class Kernels : public ::testing::Test {
     std::vector<std::string> words = {"fit",  table_,         "--targets", "east,north", "--model",
                                       model_, "--components", "64",        "--alpha",    "0.1"};
     words.insert(words.end(), more.begin(), more.end());
-    const std::string said = run_well(words);
+    const std::string said = run_well(with_numbers(words));
     run_well({"predict", model_, table_, "--out", folder_.path("p.npy")});
     const Matrix<double> expected = KernelMachine<double>::fit(field_.X, field_.Y, options_).predict(field_.X);
     EXPECT_LT((read_table(folder_.path("p.npy")).values - expected).cwiseAbs().maxCoeff(), 1e-9) << said;
@@ -37,7 +38,7 @@ class Kernels : public ::testing::Test {
   TempDir folder_;
   const std::string table_ = folder_.path("field.csv"), model_ = folder_.path("m");
   const Dataset field_ = vector_field("curl-free", 150, {.noise = 0.05, .seed = 1});
-  FitOptions options_;
+  FitOptions options_ = given_numbers();
 };
 
 // What the registries have, down to each parameter, is an option of the program, and its help says so.
@@ -93,7 +94,7 @@ TEST_F(Kernels, ThatAreNotFunctionsOfADifference) {
   const auto says = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"fit", table_, "--targets", "2", "--model", model_, "--kernel"};
     words.insert(words.end(), more.begin(), more.end());
-    return run_badly(words);
+    return run_badly(with_numbers(words));
   };
   EXPECT_THAT(says({"polynomial"}), HasSubstr("has no spectral measure; use approximation='exact' or a sketch"));
   EXPECT_THAT(says({"polynomial", "--length-scale", "2"}), HasSubstr("the polynomial kernel has no length scale"));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include <support/given_numbers.hpp>
 #include "program.hpp"
 
 namespace carmina::testing {
@@ -160,7 +161,7 @@ TEST_F(MixtureCommands, WhatDoesNotGoTogetherIsRefused) {
   refused({"--alpha", "3"}, "--alpha has no meaning with --kernel spectral_mixture");
   refused({"--loss", "huber"}, "--loss has no meaning");
   refused({"--fill-missing"}, "--fill-missing has no meaning");
-  refused({"--inference", "guess"}, "inference must be one of 'fourier', 'exact', 'inducing', found 'guess'");
+  refused({"--inference", "guess"}, "inference must be 'fourier', 'exact' or 'inducing', found 'guess'");
   refused({"--starts", "0"}, "starts must be at least 1");
   refused({"--learning-rows", "0"}, "--learning-rows must be at least 1, found 0");
   refused({"--learning-rows", "many"}, "--learning-rows", 2);
@@ -178,9 +179,9 @@ TEST_F(MixtureCommands, DeviationsOfKernelMachines) {
                                           "--alpha", "0.1",           "--no-scale"};
   std::vector<std::string> exact = words;
   exact.insert(exact.end(), {"--approximation", "exact"});
-  run_well(exact);
+  run_well(with_numbers(exact));
   run_well({"predict", at("k"), at("test.csv"), "--std", "--out", at("p.csv")});
-  FitOptions o;
+  FitOptions o = given_numbers();
   o.approximation = "exact";
   o.alpha = 0.1;
   const auto machine = KernelMachine<double>::fit(train.leftCols(1), train.rightCols(1), o);
@@ -188,7 +189,7 @@ TEST_F(MixtureCommands, DeviationsOfKernelMachines) {
   EXPECT_EQ(found.columns[1].name, "y_std");
   const Matrix<double> expected = Posterior<double>(machine).deviation(test.leftCols(1));
   EXPECT_LT((found.values.col(1) - expected).cwiseAbs().maxCoeff(), 1e-8);
-  run_well(words);
+  run_well(with_numbers(words));
   EXPECT_THAT(run_badly({"predict", at("k"), at("test.csv"), "--std", "--out", at("q.csv")}),
               HasSubstr("--std: a model file with approximation 'fourier' does not hold the sums"));
 }

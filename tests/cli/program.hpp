@@ -63,6 +63,20 @@ inline std::string run_badly(const std::vector<std::string>& arguments, int stat
   return outcome.err;
 }
 
+// The words of a fit with a value for each option that the data would choose otherwise: those of given_numbers(), but
+// for scaled inputs. `tune` has lists of alphas in the place of one.
+inline std::vector<std::string> with_numbers(std::vector<std::string> words) {
+  const auto has = [&](const char* option) { return std::find(words.begin(), words.end(), option) != words.end(); };
+  std::vector<std::vector<std::string>> given = {
+      {"--kernel", "gaussian"}, {"--length-scale", "median"}, {"--approximation", "fourier"}, {"--components", "1000"}};
+  if (!has("--no-scale")) given.push_back({"--scale", "standard"});
+  if (words.at(0) == "fit") given.push_back({"--alpha", "1"});
+  for (const auto& option : given) {
+    if (!has(option[0].c_str())) words.insert(words.end(), option.begin(), option.end());
+  }
+  return words;
+}
+
 // Five inputs and two related targets, as one table: the inputs first.
 inline Matrix<double> friedman_table(Index n, std::uint64_t seed) {
   const Dataset data = friedman(n, {.inputs = 5, .outputs = 2, .seed = seed});

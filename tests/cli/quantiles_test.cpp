@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <support/given_numbers.hpp>
 #include "program.hpp"
 
 namespace carmina::testing {
@@ -18,8 +19,8 @@ class QuantileCommands : public ::testing::Test {
     write_table(table_, {"x1", "x2", "x3", "x4", "x5", "price"}, all_);
   }
   void fit(const std::string& table) {
-    run_well({"fit", table, "--targets", "1", "--model", model_, "--components", "20", "--loss", "pinball", "--levels",
-              "0.1,0.5,0.9"});
+    run_well(with_numbers({"fit", table, "--targets", "1", "--model", model_, "--components", "20", "--loss", "pinball",
+                           "--levels", "0.1,0.5,0.9"}));
   }
 
   TempDir folder_;
@@ -34,7 +35,7 @@ TEST_F(QuantileCommands, PredictAColumnForEachLevel) {
   std::vector<std::string> names;
   for (const Column& column : predicted.columns) names.push_back(column.name);
   EXPECT_EQ(names, (std::vector<std::string>{"price@0.1", "price@0.5", "price@0.9"}));
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 20;
   options.scale_inputs = true;
   options.loss = Pinball({0.1, 0.5, 0.9});
@@ -99,7 +100,7 @@ TEST_F(QuantileCommands, NonCrossingOnesAreInOrder) {
                                         model_,     "--components", "20",        "--loss", "pinball",
                                         "--levels", "0.4,0.5,0.6",  "--alpha",   "0.01"};
     command.insert(command.end(), more.begin(), more.end());
-    run_well(command);
+    run_well(with_numbers(command));
     run_well({"predict", model_, table_, "--out", out_});
     const Matrix<double> q = read_table(out_).values;
     return (q.leftCols(2).array() > q.rightCols(2).array()).count();
@@ -112,8 +113,9 @@ TEST_F(QuantileCommands, NonCrossingOnesAreInOrder) {
 }
 
 TEST_F(QuantileCommands, AdamStopsByRowsHeldOut) {
-  const std::vector<std::string> command = {"fit",          table_, "--targets", "1",       "--model",  model_,
-                                            "--components", "20",   "--loss",    "pinball", "--solver", "adam"};
+  const std::vector<std::string> command =
+      with_numbers({"fit", table_, "--targets", "1", "--model", model_, "--components", "20", "--loss", "pinball",
+                    "--solver", "adam"});
   run_well(command);
   EXPECT_THAT(run_well({"info", model_}), HasSubstr("the mean loss of 12 rows held out was least"));
   const auto with = [&](std::vector<std::string> more) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include <support/given_numbers.hpp>
 #include "program.hpp"
 
 namespace carmina::testing {
@@ -26,7 +27,7 @@ const Matrix<double>& test() {
 }
 
 FitOptions small_fit() {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 64;
   options.alpha = 0.1;
   options.seed = 3;
@@ -75,7 +76,8 @@ TEST_P(RoundTrip, AgreesWithTheLibrary) {
   const TempDir folder;
   const std::string ending = GetParam(), model = folder.path("m.safetensors");
   const std::string fitted = write(folder, "train" + ending, train()), tested = write(folder, "test" + ending, test());
-  const auto said = run_well(joined({"fit", fitted, "--targets", "2", "--model", model}, small_fit_words));
+  const auto said =
+      run_well(with_numbers(joined({"fit", fitted, "--targets", "2", "--model", model}, small_fit_words)));
   EXPECT_THAT(said, HasSubstr("300 rows, 5 inputs, 2 targets; gaussian kernel of width"));
   EXPECT_THAT(said, HasSubstr("64 Fourier features; direct solver"));
 
@@ -143,8 +145,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, RoundTrip,
 class Program : public ::testing::Test {
  protected:
   std::string fit(const std::vector<std::string>& more, const std::string& model = "m") {
-    return run_well(
-        joined({"fit", train_, "--targets", "y1,y2", "--model", folder_.path(model)}, joined(small_fit_words, more)));
+    return run_well(with_numbers(
+        joined({"fit", train_, "--targets", "y1,y2", "--model", folder_.path(model)}, joined(small_fit_words, more))));
   }
   Matrix<double> predict(const std::string& model = "m") {
     run_well({"predict", folder_.path(model), test_, "--out", folder_.path("p.npy")});
@@ -291,11 +293,12 @@ TEST_F(Program, FindsColumnsByNameElseByPosition) {
   EXPECT_THAT(refused({}, "short.npy", 4), HasSubstr("expected 5 columns (the model's inputs) or 7"));
 
   // A target in the middle of a file without a header is not taken for an input.
-  run_well({"fit", folder_.path("all.npy"), "--targets", "c2", "--model", folder_.path("middle"), "--components", "8"});
+  run_well(with_numbers(
+      {"fit", folder_.path("all.npy"), "--targets", "c2", "--model", folder_.path("middle"), "--components", "8"}));
   run_well({"predict", folder_.path("middle"), folder_.path("all.npy"), "--out", folder_.path("p.npy")});
   Matrix<double> others(n_test, 6);
   others << test().col(0), test().rightCols(5);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 8;
   options.scale_inputs = true;
   const auto machine = KernelMachine<double>::fit(others, test().col(1), options);
@@ -335,8 +338,9 @@ TEST_F(Program, PadsLibsvmAndReadsLabelsFromIdx) {
 }
 
 TEST_F(Program, WarnsWhenTheSolverDidNotConverge) {
-  const auto outcome = run(joined({"fit", train_, "--targets", "2", "--model", folder_.path("m"), "--alpha", "1e-6"},
-                                  {"--components", "64", "--solver", "cg", "--max-iter", "1"}));
+  const auto outcome =
+      run(with_numbers(joined({"fit", train_, "--targets", "2", "--model", folder_.path("m"), "--alpha", "1e-6"},
+                              {"--components", "64", "--solver", "cg", "--max-iter", "1"})));
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("carmina: warning: "));
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);

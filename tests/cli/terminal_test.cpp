@@ -75,8 +75,8 @@ std::string last_line(const std::string& shown) {
 TEST(Terminal, ProgressIsShownAndErased) {
   const TempDir folder;
   write_table(folder.path("data.npy"), {}, friedman_table(150000, 1));
-  OnTerminal fit(
-      {"fit", folder.path("data.npy"), "--targets", "2", "--model", folder.path("m"), "--components", "128"});
+  OnTerminal fit(with_numbers(
+      {"fit", folder.path("data.npy"), "--targets", "2", "--model", folder.path("m"), "--components", "128"}));
   EXPECT_EQ(fit.finish(), 0) << fit.shown();
   EXPECT_THAT(fit.shown(), HasSubstr("of 150000 rows, "));
   EXPECT_THAT(fit.shown(), HasSubstr(" rows/s"));
@@ -88,8 +88,8 @@ TEST(Terminal, ControlCStopsAndLeavesNothing) {
   const TempDir folder;
   write_table(folder.path("data.npy"), {}, friedman_table(150000, 1));
   // Minutes of work, were it not stopped.
-  OnTerminal fit(
-      {"fit", folder.path("data.npy"), "--targets", "2", "--model", folder.path("m"), "--components", "8000"});
+  OnTerminal fit(with_numbers(
+      {"fit", folder.path("data.npy"), "--targets", "2", "--model", folder.path("m"), "--components", "8000"}));
   ASSERT_TRUE(fit.wait_for("reading: "));
   fit.type('\x03');
   EXPECT_EQ(fit.finish(), 130) << fit.shown();

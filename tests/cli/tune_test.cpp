@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <support/given_numbers.hpp>
 #include "program.hpp"
 
 namespace carmina::testing {
@@ -17,6 +18,7 @@ class TuneProgram : public ::testing::Test {
  protected:
   TuneProgram() {
     write_table(table_, friedman_names, all_);
+    options_.fit = given_numbers();
     options_.fit.n_components = 40;
     options_.fit.scale_inputs = true;
     options_.alphas = {1e-3, 0.1, 10};
@@ -26,7 +28,7 @@ class TuneProgram : public ::testing::Test {
   Words words(const Words& more) const {
     Words all = {"tune", table_, "--targets", "2", "--model", model_, "--components", "40"};
     all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return with_numbers(all);
   }
   Words grid(Words more) const {
     const Words lists = {"--alphas", "0.001,0.1,10", "--length-scales", "0.5,2,40", "--folds", "4"};
@@ -153,8 +155,7 @@ TEST_F(TuneProgram, RefusesInOneLineAndWritesNothing) {
     return line;
   };
   EXPECT_THAT(says({"--by", "evidence", "--alphas", "1"}), HasSubstr("lists of values to try are for --by cv"));
-  EXPECT_THAT(says({"--by", "evidence", "--approximation", "exact"}),
-              HasSubstr("alpha 'evidence' is for Fourier features"));
+  EXPECT_THAT(says({"--by", "evidence", "--loss", "huber"}), HasSubstr("alpha 'evidence' is for the squared loss"));
   EXPECT_THAT(says({"--by", "gcv", "--loss", "huber"}), HasSubstr("are for the squared loss alone"));
   EXPECT_THAT(says({"--by", "luck"}), HasSubstr("--by: 'luck' is not known here"));
   EXPECT_THAT(says({"--alphas", "1,-2"}), HasSubstr("alphas must be positive and finite, found -2"));

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
@@ -102,7 +103,7 @@ TEST(RandomPhases, ALargerMapBeginsWithASmallerOnes) {
 
 template <Real T>
 FitOptions options_of(const Kernel& kernel, const std::string& solver = "direct") {
-  FitOptions o;
+  FitOptions o = given_numbers();
   o.kernel = kernel;
   o.sampling = Sampling::phases;
   o.n_components = 100;

@@ -124,6 +124,74 @@ TEST(Losses, KnowsWhichOutputsAndTargetsTheyTake) {
   }
 }
 
+TEST(Losses, LogisticByHand) {
+  const Logistic loss;
+  const double f[] = {0.3}, plus[] = {1}, minus[] = {-1};
+  EXPECT_DOUBLE_EQ(row_value(loss, f, plus, 1), std::log(1 + std::exp(-0.3)));
+  EXPECT_DOUBLE_EQ(row_value(loss, f, minus, 1), std::log(1 + std::exp(0.3)));
+  const double scores[] = {1, 2, 4}, second[] = {0, 1, 0};
+  const double sum = std::exp(1) + std::exp(2) + std::exp(4);
+  EXPECT_DOUBLE_EQ(row_value(loss, scores, second, 3), std::log(sum) - 2);
+  double g[3], s[3];
+  row_gradient(loss, scores, second, 3, g);
+  softmax(scores, 3, s);
+  EXPECT_DOUBLE_EQ(s[0], std::exp(1) / sum);
+  EXPECT_THAT(g, ::testing::ElementsAre(DoubleEq(s[0]), DoubleEq(s[1] - 1), DoubleEq(s[2])));
+  EXPECT_DOUBLE_EQ(row_part(loss, scores, second, 3, 1), std::log(sum) - 2);
+  EXPECT_EQ(row_part(loss, scores, second, 3, 0), 0);
+}
+
+// Two outputs are one, their difference, with the classes 0 and 1.
+TEST(Losses, LogisticOfTwoOutputsIsThatOfTheirDifference) {
+  const Logistic loss;
+  for (const double f : {-700.0, -3.0, 0.0, 0.5, 40.0, 800.0}) {
+    const double two[] = {0.25, f + 0.25}, first[] = {1, 0}, second[] = {0, 1}, plus[] = {1}, minus[] = {-1};
+    EXPECT_DOUBLE_EQ(row_value(loss, two, second, 2), row_value(loss, &f, plus, 1)) << f;
+    EXPECT_DOUBLE_EQ(row_value(loss, two, first, 2), row_value(loss, &f, minus, 1)) << f;
+    double g[2], h[1];
+    row_gradient(loss, two, second, 2, g);
+    row_gradient(loss, &f, plus, 1, h);
+    EXPECT_DOUBLE_EQ(g[1], h[0]) << f;
+    EXPECT_DOUBLE_EQ(g[0], -h[0]) << f;
+  }
+}
+
+// Rows that are fitted well or badly beyond all measure: nothing overflows, nothing cancels.
+TEST(Losses, LogisticFarOut) {
+  const Logistic loss;
+  const double far[] = {900, 0, -900}, own[] = {1, 0, 0}, other[] = {0, 0, 1};
+  EXPECT_EQ(row_value(loss, far, own, 3), 0);
+  EXPECT_EQ(row_value(loss, far, other, 3), 1800);
+  const double near[] = {40, 0, 0};
+  double g[3];
+  row_gradient(loss, near, own, 3, g);
+  EXPECT_DOUBLE_EQ(g[0], -2 * std::exp(-40));
+  EXPECT_DOUBLE_EQ(row_conjugate(loss, g, own, 3), 2 * std::exp(-40) * (-40 - 1));
+}
+
+TEST(Losses, LogisticSaysWhichRowsItTakes) {
+  const auto place = [] { return "fit: row 3"; };
+  const auto says = [&](std::vector<double> y) -> std::string {
+    try {
+      check_targets(Logistic(), y.data(), static_cast<Index>(y.size()), place);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(says({1}), "");
+  EXPECT_EQ(says({-1}), "");
+  EXPECT_EQ(says({0, 1, 0}), "");
+  EXPECT_EQ(says({0}), "fit: row 3: with loss 'logistic' a target must be -1 or 1, found 0");
+  EXPECT_EQ(says({0, 1, 1}),
+            "fit: row 3: with loss 'logistic' the targets of a row must be 0 but for a single 1, found 0 1 1");
+  EXPECT_EQ(says({0, 0}),
+            "fit: row 3: with loss 'logistic' the targets of a row must be 0 but for a single 1, found 0 0");
+  EXPECT_EQ(says({1, -1}),
+            "fit: row 3: with loss 'logistic' the targets of a row must be 0 but for a single 1, found 1 -1");
+  EXPECT_NE(says({0.5, 0.5}), "");
+}
+
 TEST(Losses, AreEqualByKindAndParameters) {
   EXPECT_EQ(Huber(0.5), Huber(0.5));
   EXPECT_NE(Huber(0.5), Huber(0.6));
@@ -146,7 +214,7 @@ TEST(Losses, RefuseBadParameters) {
 TEST(Losses, NamesThatThereAreNot) {
   EXPECT_THAT([] { make_loss("hubert"); },
               ThrowsMessage<Error>("there is no loss named 'hubert'; known: squared, huber, epsilon_insensitive, "
-                                   "squared_epsilon_insensitive, pinball, absolute, hinge"));
+                                   "squared_epsilon_insensitive, pinball, absolute, hinge, logistic"));
   EXPECT_THAT([] { make_loss("huber", {{"epsilon", {0.1}}}); },
               ThrowsMessage<Error>("the huber loss has no parameter 'epsilon'; it has kappa"));
   EXPECT_THAT([] { make_loss("squared", {{"kappa", {0.1}}}); },

@@ -6,6 +6,7 @@
 #include <carmina/models/kernel_machine.hpp>
 
 #include <cmath>
+#include <support/given_numbers.hpp>
 
 namespace carmina {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 FitOptions robust(const std::string& approximation) {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.approximation = approximation;
   options.n_components = 40;
   options.loss = Huber(1.0);

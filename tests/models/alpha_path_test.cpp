@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
@@ -80,7 +81,7 @@ class AlphaPaths : public ::testing::TestWithParam<Setting> {
   }
 
   Data data_;
-  FitOptions options_;
+  FitOptions options_ = given_numbers();
 };
 
 TEST_P(AlphaPaths, AreFitsOneByOne) {
@@ -163,7 +164,7 @@ std::vector<Setting> settings() {
 INSTANTIATE_TEST_SUITE_P(All, AlphaPaths, ::testing::ValuesIn(settings()));
 
 FitOptions few_components() {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 12;
   options.length_scale = LengthScale(1.3);
   return options;
@@ -234,7 +235,7 @@ TEST(AlphaPath, FloatLossesAreThoseOfTheMachines) {
   const Matrix<float> X = data.X.cast<float>(), Y = data.Y.cast<float>();
   const Vector<double> w = data.w.cast<float>().cast<double>();
   const Vector<float> narrow = w.cast<float>();
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 128;
   options.length_scale = LengthScale(6.0);
   for (const bool coupled : {false, true}) {

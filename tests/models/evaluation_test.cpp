@@ -8,12 +8,15 @@
 #include <cmath>
 #include <limits>
 
+#include "support/given_numbers.hpp"
+#include "support/loss_targets.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
 using carmina::testing::random_matrix;
+using carmina::testing::targets_for;
 
 template <class T>
 class WeightedEvaluation : public ::testing::Test {
@@ -41,12 +44,12 @@ class WeightedEvaluation : public ::testing::Test {
     EXPECT_NEAR(a.loss, b.loss, tolerance * (1 + b.loss));
   }
   static KernelMachine<T> machine(const Loss& loss, Index p) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.loss = loss;
     options.n_components = 20;
     const Matrix<T> X = random_matrix<T>(60, 3, 1);
     Matrix<T> Y = X.leftCols(p).array().sin();
-    if (std::holds_alternative<Hinge>(loss)) Y = Y.unaryExpr([](T y) { return y < 0 ? T(-1) : T(1); });
+    Y = targets_for(loss, Y);
     return KernelMachine<T>::fit(X, Y, options);
   }
 };
@@ -55,15 +58,15 @@ TYPED_TEST_SUITE(WeightedEvaluation, Scalars);
 
 TYPED_TEST(WeightedEvaluation, IntegerWeightsEqualRepeatedRows) {
   using T = TypeParam;
-  for (const Loss& loss :
-       {Loss(Squared()), Loss(Huber(0.5)), Loss(Absolute()), Loss(Pinball({0.2, 0.9})), Loss(Hinge())}) {
+  for (const Loss& loss : {Loss(Squared()), Loss(Huber(0.5)), Loss(Absolute()), Loss(Pinball({0.2, 0.9})),
+                           Loss(Hinge()), Loss(Logistic())}) {
     const Index p = std::holds_alternative<Hinge>(loss) ? 1 : 2;
     const auto model = this->machine(loss, p);
     for (const std::uint64_t seed : {1, 2, 3}) {
       const Index n = 40;
       const Matrix<T> X = random_matrix<T>(n, 3, 10 + seed);
       Matrix<T> Y = random_matrix<T>(n, p, 20 + seed);
-      if (p == 1) Y = Y.unaryExpr([](T y) { return y < 0 ? T(-1) : T(1); });
+      Y = targets_for(loss, Y);
       const std::vector<T> weights = this->random_weights(n, seed);
       const Matrix<T> many_X = this->repeated(X, weights), many_Y = this->repeated(Y, weights);
       MemoryRows<T> weighted(X, Y, weights.data()), many(many_X, many_Y);
@@ -98,7 +101,7 @@ TYPED_TEST(WeightedEvaluation, OfMissingTargetsToo) {
 // Of joint quantiles the one target is repeated on the way; its weights are not lost.
 TYPED_TEST(WeightedEvaluation, OfJointQuantilesToo) {
   using T = TypeParam;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.loss = Pinball({0.1, 0.5, 0.9});
   options.n_components = 20;
   const auto model = KernelMachine<T>::fit(random_matrix<T>(60, 2, 1), random_matrix<T>(60, 1, 2), options);

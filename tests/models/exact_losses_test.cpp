@@ -7,13 +7,16 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "support/given_numbers.hpp"
+#include "support/loss_targets.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina::testing {
 namespace {
 
 std::vector<Loss> other_losses() {
-  return {Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball({0.8}), Absolute{}, Hinge{}};
+  return {Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball({0.8}), Absolute{}, Hinge{},
+          Logistic{}};
 }
 
 template <class T>
@@ -24,7 +27,7 @@ struct Data {
   Data(Index n, Index p, const Loss& loss) : X(random_matrix<T>(n, 2, 1)), Y(n, p), w(Vector<T>::Ones(n)) {
     const Matrix<T> noise = random_matrix<T>(n, p, 2);
     for (Index j = 0; j < p; ++j) Y.col(j) = 3 * X.col(j % 2).array().sin() + T(0.3) * noise.col(j).array();
-    if (std::holds_alternative<Hinge>(loss)) Y = (Y.array() > 0).select(Matrix<T>::Ones(n, p), T(-1));
+    Y = targets_for(loss, Y);
   }
   Matrix<double> gram() const {
     Matrix<double> K(X.rows(), X.rows());
@@ -38,7 +41,7 @@ struct Data {
 };
 
 FitOptions exact_options(const Loss& loss, double alpha) {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.kernel = Kernel(Gaussian(1.0));
   options.approximation = "exact";
   options.loss = loss;
@@ -54,7 +57,7 @@ SolveReport by_eigenvectors(const Data<T>& data, const FitOptions& options) {
   const Matrix<double> phi = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
   SolveReport report;
   (void)solve_convex_loss(*stored_rows(phi, Execution{}), CoefficientSpace({}, phi.cols(), data.Y.cols()),
-                          {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), options.alpha,
+                          {options.loss, data.Y.template cast<double>(), data.w.template cast<double>(), *options.alpha,
                            options.fit_intercept},
                           Direction::newton, {1000, 1e-8}, Execution{}, report);
   return report;
@@ -72,7 +75,7 @@ double objective(const Data<T>& data, const FitOptions& options, const KernelMac
                options.loss);
   }
   const Matrix<double> K = data.gram()(kept, kept), C = machine.coefficients().template cast<double>();
-  return sum + options.alpha / 2 * C.cwiseProduct(K * C).sum();
+  return sum + *options.alpha / 2 * C.cwiseProduct(K * C).sum();
 }
 
 template <class T>
@@ -133,6 +136,21 @@ TYPED_TEST(ExactLosses, TakeOneRow) {
       FitOptions options = exact_options(loss, 0.5);
       options.fit_intercept = intercept;
       this->expect_the_minimum({1, 1, loss}, options);
+    }
+  }
+}
+
+// Labels are checked as they are given: no mean is taken off and put back, which would round them.
+TYPED_TEST(ExactLosses, TakeEveryBalanceOfClasses) {
+  using T = TypeParam;
+  const Matrix<T> X = random_matrix<T>(120, 2, 1);
+  for (const Loss& loss : {Loss(Hinge{}), Loss(Logistic{})}) {
+    for (Index positive = 1; positive < 120; ++positive) {
+      Matrix<T> Y = Matrix<T>::Constant(120, 1, T(-1));
+      Y.topRows(positive).setOnes();
+      FitOptions options = exact_options(loss, 1.0);
+      options.tol = 1e-3;
+      EXPECT_NO_THROW(KernelMachine<T>::fit(X, Y, options)) << positive;
     }
   }
 }

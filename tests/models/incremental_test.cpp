@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 
 namespace carmina {
@@ -22,7 +23,7 @@ class Incremental : public ::testing::Test {
   Vector<T> w = random_matrix<T>(300, 1, 3).col(0).cwiseAbs();
 
   FitOptions options(const Kernel& kernel, bool intercept) const {
-    FitOptions o;
+    FitOptions o = given_numbers();
     o.kernel = kernel;
     o.n_components = 40;
     o.alpha = 0.3;

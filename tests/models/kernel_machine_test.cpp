@@ -4,6 +4,7 @@
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/kernel_machine.hpp>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
@@ -34,7 +35,7 @@ std::vector<FitOptions> all_options() {
   for (const char* approximation : {"fourier", "exact"}) {
     for (const char* solver : {"direct", "cg"}) {
       for (const Index components : {20, 200}) {  // more rows than features, and fewer
-        FitOptions options;
+        FitOptions options = given_numbers();
         options.approximation = approximation;
         options.solver = solver;
         options.n_components = components;
@@ -78,7 +79,7 @@ TYPED_TEST(Machine, WeightsAreRepetitions) {
       EXPECT_NEAR(a[0], length_scale(plain.kernel().terms()[0].scalar).values()[0], 1e-12);
       EXPECT_LT(max_difference(weighted.predict(this->X), plain.predict(this->X)),
                 options.solver == "cg" ? 10 * this->tight * 100 : 10 * this->tight)
-          << options.approximation << options.solver << options.n_components;
+          << options.approximation << options.solver << options.components();
     }
   }
 }
@@ -114,7 +115,7 @@ TYPED_TEST(Machine, MissingInputsTakeTheTrainingMean) {
   for (FitOptions options : all_options()) {
     if (options.solver == "cg") continue;
     EXPECT_THROW(KernelMachine<T>::fit(holes, this->Y, options), Error);
-    options.fill_missing = options.scale_inputs = true;
+    options.scale_inputs = options.fill_missing = true;
     const auto a = KernelMachine<T>::fit(holes, this->Y, options), b = KernelMachine<T>::fit(filled, this->Y, options);
     EXPECT_LT(max_difference(a.predict(holes), b.predict(filled)), 20 * this->tight);
   }
@@ -168,7 +169,7 @@ TYPED_TEST(Machine, EdgeShapes) {
 
 TYPED_TEST(Machine, WithoutRidgeInterpolatesWhereItCan) {
   using T = TypeParam;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.alpha = 0;
   options.n_components = 400;
   const auto model = KernelMachine<T>::fit(this->X, this->Y, options);
@@ -178,7 +179,7 @@ TYPED_TEST(Machine, WithoutRidgeInterpolatesWhereItCan) {
 // float targets far from zero: the sums are about their mean.
 TYPED_TEST(Machine, KeepsPrecisionForTargetsFarFromZero) {
   using T = TypeParam;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 40;
   const Matrix<T> far = this->Y.array() + T(4096);
   const auto near_model = KernelMachine<T>::fit(this->X, this->Y, options);
@@ -188,7 +189,7 @@ TYPED_TEST(Machine, KeepsPrecisionForTargetsFarFromZero) {
 
 TYPED_TEST(Machine, CovarianceCouplingIsTheCovarianceOfTheTargets) {
   using T = TypeParam;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.coupling = TargetCovariance{};
   const auto model = KernelMachine<T>::fit(this->X, this->Y, options);
   const Matrix<double> wide = this->Y.template cast<double>(), centred = wide.rowwise() - wide.colwise().mean();
@@ -200,7 +201,7 @@ TYPED_TEST(Machine, CovarianceCouplingIsTheCovarianceOfTheTargets) {
 TYPED_TEST(Machine, RefusesWhatIsOutOfRange) {
   using T = TypeParam;
   const auto message = [&](auto change, const Matrix<T>& inputs, const Matrix<T>& outs) -> std::string {
-    FitOptions options;
+    FitOptions options = given_numbers();
     change(options);
     try {
       KernelMachine<T>::fit(inputs, outs, options);
@@ -241,7 +242,7 @@ TYPED_TEST(Machine, StopsWhenAsked) {
 
 TYPED_TEST(Machine, EvaluationEqualsItsDefinition) {
   using T = TypeParam;
-  const auto model = KernelMachine<T>::fit(this->X, this->Y, FitOptions{});
+  const auto model = KernelMachine<T>::fit(this->X, this->Y, given_numbers());
   const Matrix<T> fresh = random_matrix<T>(33, 3, 9), truth = this->targets(fresh);
   MemoryRows<T> rows(fresh, truth);
   const Evaluation result = evaluate_machine(model, rows);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 
 namespace carmina {
@@ -24,7 +25,7 @@ double dense_evidence(const Kernel& kernel, double alpha, const Matrix<double>& 
                       const FitOptions& options) {
   const Index n = X.rows(), p = Y.cols();
   const Matrix<double> W =
-      sample_term_frequencies(kernel, X.cols(), options.n_components, options.seed, options.sampling);
+      sample_term_frequencies(kernel, X.cols(), options.components(), options.seed, options.sampling);
   const FourierMap<double> map(W);
   const Expansion expansion(kernel, W, p);
   Matrix<double> F(n, map.n_features());
@@ -91,7 +92,7 @@ TEST_P(LearnKernel, EndsAtAMaximumOfTheDenseDensity) {
   Y.col(0) = X.col(0).array().sin() + 0.1 * random_matrix(60, 1, 2).col(0).array();
   Y.col(1) = X.col(1).array().cos() + 0.1 * random_matrix(60, 1, 3).col(0).array();
   Y *= 3;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 16;
   options.seed = 5;
   const LearntKernel learnt = learn_kernel<double>(X, Y, nullptr, kernel(), options, {400, 1e-12});
@@ -115,7 +116,7 @@ TEST(LearnKernelTruth, IsFoundAgain) {
   Matrix<double> F(2000, 400);
   evaluate(map, X, View<double>(F), {});
   const Matrix<double> Y = 2 * F * random_matrix(400, 1, 4) + 0.3 * random_matrix(2000, 1, 5);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 200;
   options.kernel = Kernel(Gaussian(std::vector<double>{1.5, 1.5}));
   options.by_evidence = true;
@@ -133,7 +134,7 @@ TEST(LearnKernelTruth, IsFoundAgain) {
 TEST(LearnKernelTruth, FewRowsOfManyAreEnough) {
   const Matrix<double> X = random_matrix(3000, 1, 1);
   const Matrix<double> Y = (2 * X.array()).sin() + 0.2 * random_matrix(3000, 1, 2).array();
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 40;
   options.by_evidence = true;
   options.evidence_rows = 500;
@@ -144,16 +145,34 @@ TEST(LearnKernelTruth, FewRowsOfManyAreEnough) {
 
 TEST(LearnKernelTruth, RefusesWhatItIsNotFor) {
   const Matrix<double> X = random_matrix(20, 2, 1), Y = random_matrix(20, 2, 2);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 10;
   options.by_evidence = true;
-  options.approximation = "exact";
+  options.loss = Huber(1);
   EXPECT_THROW(KernelMachine<double>::fit(X, Y, options), Error);
-  options.approximation = "fourier";
+  options.loss = Squared{};
   options.kernel = CurlFree(Gaussian(1.0), true);
   EXPECT_THROW(KernelMachine<double>::fit(X, Y, options), Error);
   options.kernel.reset();
   EXPECT_THROW(KernelMachine<double>::fit(X, Matrix<double>(Matrix<double>::Zero(20, 1)), options), Error);
+}
+
+// The features learn the kernel; the machine with it is exact, or a sketch.
+TEST(LearnKernelTruth, ServesExactMachinesAndSketches) {
+  const Matrix<double> X = random_matrix(80, 1, 1), noise = random_matrix(80, 1, 2);
+  const Matrix<double> Y = (2 * X.array()).sin() + 0.1 * noise.array();
+  FitOptions options = given_numbers();
+  options.by_evidence = true;
+  const auto features = KernelMachine<double>::fit(X, Y, options);
+  for (const char* approximation : {"exact", "sub_sample"}) {
+    options.approximation = approximation;
+    options.n_components = approximation == std::string("exact") ? usual_components : 60;
+    const auto machine = KernelMachine<double>::fit(X, Y, options);
+    EXPECT_EQ(machine.record().approximation, approximation);
+    EXPECT_EQ(machine.kernel(), features.kernel());
+    EXPECT_EQ(machine.record().alpha, features.record().alpha);
+    EXPECT_LT((machine.predict(X) - features.predict(X)).cwiseAbs().maxCoeff(), 0.05);
+  }
 }
 
 }  // namespace

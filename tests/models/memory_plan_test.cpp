@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/given_numbers.hpp>
 #include <support/random_matrix.hpp>
 #include <support/temp_dir.hpp>
 
@@ -21,7 +22,7 @@ template <class T>
 struct Task {
   Matrix<T> X = random_matrix(400, 3, 1).cast<T>();
   Matrix<T> Y = Matrix<T>(X.leftCols(2).array().sin().matrix());
-  FitOptions options;
+  FitOptions options = given_numbers();
 
   Task(const std::string& approximation, const std::string& solver, Loss loss = Squared{}) {
     options.approximation = approximation;
@@ -129,7 +130,7 @@ TYPED_TEST(MemoryPlanOf, WhatWouldFitFits) {
   direct.options.n_components = at_most(components, "components") / 2 * 2;
   EXPECT_GT(direct.options.n_components, 100);
   EXPECT_EQ(direct.refusal(2'000'000), "");
-  direct.options.n_components = direct.options.n_components * 21 / 20 / 2 * 2;
+  direct.options.n_components = *direct.options.n_components * 21 / 20 / 2 * 2;
   EXPECT_NE(direct.refusal(2'000'000), "");
 
   Task<T> exact("exact", "direct");
@@ -198,7 +199,7 @@ TEST(MemoryPlan, CountsTheBlocksOfAFile) {
 TYPED_TEST(MemoryPlanOf, TheMedianWidthIsTheSameInLittleMemory) {
   using T = TypeParam;
   const auto width = [](const Matrix<T>& X, const T* weights, std::size_t budget) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.n_components = 10;
     options.execution.memory_budget = budget;
     const auto machine = KernelMachine<T>::fit(X, Matrix<T>(X.leftCols(1)), options, weights);

@@ -8,6 +8,7 @@
 
 #include <Eigen/LU>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
@@ -51,7 +52,7 @@ TEST(OperatorValuedMachine, FourierFitsEqualTheDenseSystem) {
   const Rows rows;
   for (const Kernel& kernel : all_kernels()) {
     for (const bool intercept : {false, true}) {
-      FitOptions options;
+      FitOptions options = given_numbers();
       options.kernel = kernel;
       options.n_components = 16;
       options.alpha = 0.2;
@@ -96,7 +97,7 @@ TEST(OperatorValuedMachine, ExactFitsEqualTheDenseSystem) {
       Eigen::VectorXd f = K * c.head(60);
       for (Index i = 0; intercept && i < 60; ++i) f[i] += c[60 + i % 2];
       for (const char* solver : {"direct", "cg"}) {
-        FitOptions options;
+        FitOptions options = given_numbers();
         options.kernel = kernel;
         options.approximation = "exact";
         options.alpha = 0.2;
@@ -116,7 +117,7 @@ TEST(OperatorValuedMachine, PartsAddUpAndFilesGiveBackTheSameBits) {
   const testing::TempDir folder;
   for (const Kernel& kernel : all_kernels()) {
     for (const char* approximation : {"fourier", "exact"}) {
-      FitOptions options;
+      FitOptions options = given_numbers();
       options.kernel = kernel;
       options.approximation = approximation;
       options.n_components = 30;
@@ -147,7 +148,7 @@ TEST(OperatorValuedMachine, AKernelOfFunctionsFitsLikeTheBuiltInOneAndIsNotSaved
       [](const Vector<double>& w) { return Matrix<double>(w); }, 2);
   const Rows rows;
   for (const char* solver : {"direct", "cg", "lsmr", "idr"}) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.n_components = 40;
     options.solver = solver;
     options.tol = 1e-12;
@@ -166,7 +167,7 @@ TEST(OperatorValuedMachine, AKernelOfFunctionsFitsLikeTheBuiltInOneAndIsNotSaved
 TEST(OperatorValuedMachine, ScalingKeepsTheStructure) {
   Rows rows;
   rows.X.col(1) *= 50;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.coupling = CurlFreeCoupling{};
   options.scale_inputs = true;
   const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options);
@@ -181,7 +182,7 @@ TEST(OperatorValuedMachine, TheRightStructureLearnsFaster) {
     const Dataset train = vector_field(kind, 80, {.noise = 0.05, .seed = 1}),
                   test = vector_field(kind, 500, {.seed = 2});
     const auto error = [&](const Kernel& kernel) {
-      FitOptions options;
+      FitOptions options = given_numbers();
       options.kernel = kernel;
       options.approximation = "exact";
       options.alpha = 0.01;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <thread>
 
+#include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
@@ -35,7 +36,7 @@ const Matrix<double>& targets() {
 
 template <Real T>
 KernelMachine<T> kernel_machine(const std::string& approximation) {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.approximation = approximation;
   options.n_components = 50;
   options.alpha = 0.1;
@@ -122,7 +123,7 @@ TEST(Predictor, RefusesInOneSentence) {
 
 // Filled inputs may be missing.
 TEST(Predictor, FillsWhatTheModelFills) {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 20;
   options.fill_missing = true;
   options.scale_inputs = true;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <cmath>
+#include <support/given_numbers.hpp>
 #include <support/random_matrix.hpp>
 #include <support/temp_dir.hpp>
 
@@ -25,7 +26,7 @@ class Quantiles : public ::testing::Test {
     options_.target_names = {"price"};
   }
   const Matrix<T> X_ = random_matrix<T>(60, 1, 1), y_ = random_matrix<T>(60, 1, 2), new_ = random_matrix<T>(200, 1, 3);
-  FitOptions options_;
+  FitOptions options_ = given_numbers();
 };
 using Precisions = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Quantiles, Precisions);
@@ -100,7 +101,7 @@ TYPED_TEST(Quantiles, InOrderNeedAscendingLevelsOfThePinballLoss) {
 // Of two targets: the norm over both for whole rows, each alone in its own line.
 TEST(EvaluationLoss, OfANormIsOfWholeRows) {
   const Matrix<double> X = random_matrix<double>(40, 2, 1), Y = 3 * random_matrix<double>(40, 2, 2);
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.approximation = "exact";
   options.loss = Huber(0.5);
   const auto machine = KernelMachine<double>::fit(X, Y, options);

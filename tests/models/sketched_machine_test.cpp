@@ -6,6 +6,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
@@ -76,7 +77,7 @@ TEST(SketchedMachine, EqualsTheDenseFormula) {
     for (const Index rank : {1, 2}) {
       for (const bool intercept : {false, true}) {
         const Matrix<double> M = random_psd(2, rank, 5);
-        FitOptions options;
+        FitOptions options = given_numbers();
         options.kernel = Decomposable(Laplacian(1.0), M);
         options.sketch = which;
         options.alpha = 0.3;
@@ -96,7 +97,7 @@ TEST(SketchedMachine, IsTheSameInLittleMemory) {
   const Index n = 3000;
   const Matrix<double> X = random_matrix(n, 3, 1), Y = random_matrix(n, 2, 2);
   Vector<double> w = random_matrix(n, 1, 3).cwiseAbs().array() + 0.2;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.kernel = Kernel(Gaussian(1.5));
   options.sketch = sketches::SparseRademacher(20, 0.01);
   const auto fit = [&](std::size_t budget) {
@@ -114,7 +115,7 @@ TEST(SketchedMachine, IsTheSameInLittleMemory) {
 
 TEST(SketchedMachine, KeepsTheAnchorsAlone) {
   const Rows rows;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.approximation = "sub_sample";
   options.n_components = 6;
   const auto model = KernelMachine<double>::fit(rows.X, rows.Y, options);
@@ -127,7 +128,7 @@ TEST(SketchedMachine, KeepsTheAnchorsAlone) {
 TEST(SketchedMachine, AllRowsGiveTheExactMachine) {
   const Rows rows;
   for (const Loss& loss : {Loss(Squared{}), Loss(Huber(0.3)), Loss(Absolute{}), Loss(Pinball({0.2, 0.7}))}) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.kernel_name = "laplacian";
     options.alpha = 0.3;
     options.loss = loss;
@@ -162,7 +163,7 @@ TEST(SketchedMachine, OperatorValuedOnesEqualTheDenseFormula) {
     for (const sketches::Distribution& which :
          {sketches::Distribution(sketches::SubSample(6)), sketches::Distribution(sketches::SparseRademacher(6, 0.2)),
           sketches::Distribution(sketches::Gaussian(5))}) {
-      FitOptions options;
+      FitOptions options = given_numbers();
       options.kernel = kernel;
       options.sketch = which;
       options.alpha = 0.3;
@@ -203,7 +204,7 @@ TEST(ConvexLossMachine, AWideHuberIsTheSquaredLoss) {
   for (const auto& [approximation, components] :
        {std::pair("fourier", 12), std::pair("fourier", 60), std::pair("exact", 0), std::pair("sub_sample", 12)}) {
     for (const Kernel& kernel : kernels) {
-      FitOptions options;
+      FitOptions options = given_numbers();
       options.kernel = kernel;
       options.approximation = approximation;
       options.n_components = components;
@@ -219,7 +220,7 @@ TEST(ConvexLossMachine, AWideHuberIsTheSquaredLoss) {
 
 TEST(ConvexLossMachine, SeveralLevelsOfOneTargetAreFittedTogether) {
   const Rows rows;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 20;
   options.loss = Pinball({0.1, 0.5, 0.9});
   const auto joint = KernelMachine<double>::fit(rows.X, rows.Y.leftCols(1), options);
@@ -231,7 +232,7 @@ TEST(ConvexLossMachine, SeveralLevelsOfOneTargetAreFittedTogether) {
 TEST(ConvexLossMachine, SurvivesItsFile) {
   const Rows rows;
   const TempDir folder;
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.sketch = sketches::SparseRademacher(10, 0.2);
   options.loss = Pinball({0.2, 0.7});
   const auto model = KernelMachine<float>::fit(rows.X.cast<float>(), rows.Y.cast<float>(), options);
@@ -249,7 +250,7 @@ TEST(ConvexLossMachine, SurvivesItsFile) {
 TEST(ConvexLossMachine, RefusesWhatDoesNotGoTogether) {
   const Rows rows;
   const auto message = [&](const auto& change) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.n_components = 10;
     change(options);
     try {

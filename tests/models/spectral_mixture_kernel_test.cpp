@@ -7,6 +7,7 @@
 
 #include <Eigen/LU>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
@@ -26,7 +27,7 @@ SpectralMixture example() {
 const Matrix<double> X = random_matrix(60, 2, 1), Y = random_matrix(60, 2, 2), Xt = random_matrix(11, 2, 3);
 
 FitOptions options_for(Kernel kernel, const char* approximation) {
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.kernel = std::move(kernel);
   options.approximation = approximation;
   options.alpha = 0.3;

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "mixture_data.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
@@ -26,35 +27,14 @@ namespace {
 
 using carmina::testing::message_of;
 using carmina::testing::random_matrix;
+using carmina::testing::rmse;
+using carmina::testing::Series;
 using carmina::testing::TempDir;
 using ::testing::HasSubstr;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-struct Series {
-  Matrix<double> X, Y;
-  explicit Series(Index n) : X(n, 1), Y(n, 1) {
-    const Matrix<double> noise = random_matrix(n, 1, 3);
-    for (Index i = 0; i < n; ++i) {
-      const double t = 0.1 * static_cast<double>(i), turn = 2 * std::numbers::pi;
-      X(i, 0) = t;
-      Y(i, 0) = 5 + 2 * std::sin(turn * 0.31 * t) + std::cos(turn * 0.83 * t) + 0.2 * noise(i, 0);
-    }
-  }
-};
-
-SpectralMixtureOptions small_options() {
-  SpectralMixtureOptions options;
-  options.n_mixtures = 3;
-  options.n_components = 40;
-  options.max_iter = 30;
-  options.n_inducing = 20;
-  return options;
-}
-
-double rmse(const Matrix<double>& a, const Matrix<double>& b) {
-  return std::sqrt((a - b).squaredNorm() / static_cast<double>(a.size()));
-}
+SpectralMixtureOptions small_options() { return carmina::testing::small_mixture(40, 30, 20); }
 
 TEST(RowSampler, TakesAnEvenSampleInRuns) {
   for (const Index run : {1, 8}) {

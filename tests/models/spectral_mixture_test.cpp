@@ -12,6 +12,7 @@
 #include <limits>
 #include <numbers>
 
+#include "mixture_data.hpp"
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
@@ -21,32 +22,11 @@ namespace {
 
 using carmina::testing::message_of;
 using carmina::testing::random_matrix;
+using carmina::testing::rmse;
+using carmina::testing::Series;
 using carmina::testing::TempDir;
 
-struct Series {
-  Matrix<double> X{300, 1}, Y{300, 1};
-  Series() {
-    const Matrix<double> noise = random_matrix(300, 1, 3);
-    for (Index i = 0; i < 300; ++i) {
-      const double t = 0.1 * static_cast<double>(i), turn = 2 * std::numbers::pi;
-      X(i, 0) = t;
-      Y(i, 0) = 5 + 2 * std::sin(turn * 0.31 * t) + std::cos(turn * 0.83 * t) + 0.2 * noise(i, 0);
-    }
-  }
-};
-
-SpectralMixtureOptions small_options() {
-  SpectralMixtureOptions options;
-  options.n_mixtures = 3;
-  options.n_components = 60;
-  options.max_iter = 150;
-  options.n_inducing = 40;
-  return options;
-}
-
-double rmse(const Matrix<double>& a, const Matrix<double>& b) {
-  return std::sqrt((a - b).squaredNorm() / static_cast<double>(a.size()));
-}
+SpectralMixtureOptions small_options() { return carmina::testing::small_mixture(60, 150, 40); }
 
 struct Way {
   const char* name;
@@ -61,7 +41,7 @@ struct Way {
 class Learning : public ::testing::TestWithParam<Way> {};
 
 TEST_P(Learning, ContinuesASeries) {
-  const Series series;
+  const Series series(300);
   const Way& way = GetParam();
   SpectralMixtureOptions options = small_options();
   options.inference = way.inference;
@@ -122,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Learning,
                          [](const auto& tested) { return tested.param.name; });
 
 TEST(SpectralMixture, EvidenceIsThatOfTheTargetsInTheirOwnUnits) {
-  const Series series;
+  const Series series(300);
   SpectralMixtureOptions options = small_options();
   options.max_iter = 20;
   for (const auto inference : {Inference::fourier, Inference::exact}) {
@@ -139,7 +119,7 @@ TEST(SpectralMixture, EvidenceIsThatOfTheTargetsInTheirOwnUnits) {
 }
 
 TEST(SpectralMixture, DoesNotDependOnUnits) {
-  const Series series;
+  const Series series(300);
   SpectralMixtureOptions options = small_options();
   options.max_iter = 40;
   const auto machine = SpectralMixtureMachine::fit(series.X, series.Y, options);
@@ -150,7 +130,7 @@ TEST(SpectralMixture, DoesNotDependOnUnits) {
 }
 
 TEST(SpectralMixture, TheBestOfSeveralStartsIsKept) {
-  const Series series;
+  const Series series(300);
   SpectralMixtureOptions options = small_options();
   options.max_iter = 20;
   options.n_starts = 3;
@@ -162,7 +142,7 @@ TEST(SpectralMixture, TheBestOfSeveralStartsIsKept) {
 
 // One series has a gap; its twin, shifted by a quarter of a period, does not.
 TEST(SpectralMixture, CoupledOutputsFillAGap) {
-  const Series series;
+  const Series series(300);
   Matrix<double> Y(300, 2);
   const Matrix<double> noise = random_matrix(300, 2, 9);
   for (Index i = 0; i < 300; ++i) {
@@ -240,7 +220,7 @@ TEST(SpectralMixture, FieldsHaveNoCurlOrDivergence) {
 }
 
 TEST(SpectralMixture, ItsFileIsNotTakenForAKernelMachine) {
-  const Series series;
+  const Series series(300);
   SpectralMixtureOptions options = small_options();
   options.max_iter = 1;
   const TempDir folder;
@@ -250,7 +230,7 @@ TEST(SpectralMixture, ItsFileIsNotTakenForAKernelMachine) {
 }
 
 TEST(SpectralMixture, RefusesWhatCannotBe) {
-  const Series series;
+  const Series series(300);
   const auto refused = [&](auto change) {
     SpectralMixtureOptions options = small_options();
     change(options);

@@ -8,6 +8,7 @@
 
 #include <Eigen/Cholesky>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 
 namespace carmina {
@@ -24,7 +25,7 @@ class StructuredMachine : public ::testing::Test {
   Matrix<T> Y = (X.leftCols(2).array() * T(0.7)).sin() + T(2);
 
   static FitOptions options(const Kernel& kernel) {
-    FitOptions o;
+    FitOptions o = given_numbers();
     o.kernel = kernel;
     o.sampling = Sampling::hadamard;
     o.n_components = 300;  // two blocks, the second not whole

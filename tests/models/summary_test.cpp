@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
 
 namespace carmina {
@@ -160,7 +161,7 @@ TEST(RowSample, LargeWeightsCostNothing) {
     one_large[17] = w;
     EXPECT_EQ(summary_of(X, one_large).sample.rows(), sample_size);
   }
-  FitOptions options;
+  FitOptions options = given_numbers();
   options.n_components = 10;
   const std::vector<double> weights(3000, 1e8);
   EXPECT_TRUE(KernelMachine<double>::fit(X, Y, options, weights.data()).predict(X).allFinite());

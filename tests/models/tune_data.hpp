@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "support/given_numbers.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina::testing {
@@ -24,6 +25,7 @@ struct TuneData {
 
 inline TuneOptions small_options(const std::string& approximation) {
   TuneOptions options;
+  options.fit = given_numbers();
   options.fit.approximation = approximation;
   options.fit.n_components = 20;
   options.fit.seed = 3;

@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "support/given_numbers.hpp"
+#include "support/loss_targets.hpp"
 #include "support/random_matrix.hpp"
 #include "support/row_sources.hpp"
 
@@ -18,12 +20,13 @@ using testing::FaultyRows;
 using ::testing::HasSubstr;
 using testing::Parts;
 using testing::random_matrix;
+using testing::targets_for;
 
 constexpr Index n = 900, d = 3, p = 3;
 
 struct Setting {
   std::string name;
-  FitOptions options;
+  FitOptions options = given_numbers();
   bool missing = false, apart = true;  // targets, in patterns of independent outputs or of coupled ones
 
   // With the sizes of the data below.
@@ -45,7 +48,7 @@ void add_missing(std::vector<Setting>& all) {
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       for (const Loss& loss : {Loss(Squared{}), Loss(Huber(0.5)), Loss(Pinball({0.2, 0.5, 0.8}))}) {
         for (const std::string& solver : solver_names()) {
-          FitOptions options;
+          FitOptions options = given_numbers();
           options.approximation = approximation;
           options.kernel = kernels[k];
           options.loss = loss;
@@ -66,7 +69,7 @@ void add_missing(std::vector<Setting>& all) {
       }
     }
   }
-  FitOptions wide;  // fewer targets than coefficients
+  FitOptions wide = given_numbers();  // fewer targets than coefficients
   wide.n_components = 1000;
   wide.length_scale = 1.5;
   wide.alpha = 0.5;
@@ -79,14 +82,19 @@ void add_missing(std::vector<Setting>& all) {
 // One fit for each approximation, solver, loss and kind of kernel that some way takes.
 std::vector<Setting> settings() {
   std::vector<Setting> all;
-  const std::vector<Loss> losses = {
-      Squared{},  Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball({0.2, 0.5, 0.8}),
-      Absolute{}, Hinge{}};
+  const std::vector<Loss> losses = {Squared{},
+                                    Huber(0.5),
+                                    EpsilonInsensitive(0.2),
+                                    SquaredEpsilonInsensitive(0.2),
+                                    Pinball({0.2, 0.5, 0.8}),
+                                    Absolute{},
+                                    Hinge{},
+                                    Logistic{}};
   for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
     for (const bool separable : {true, false}) {
       for (const Loss& loss : losses) {
         for (const std::string& solver : solver_names()) {
-          FitOptions options;
+          FitOptions options = given_numbers();
           options.approximation = approximation;
           options.loss = loss;
           options.solver = solver;
@@ -108,14 +116,14 @@ std::vector<Setting> settings() {
       }
     }
   }
-  FitOptions wide;  // fewer rows than features
+  FitOptions wide = given_numbers();  // fewer rows than features
   wide.n_components = 1000;
   wide.length_scale = 1.5;
   wide.max_iter = 4;
   all.push_back({"fourier dual", wide});
   wide.loss = Huber(0.5);
   all.push_back({"fourier dual huber", wide});
-  FitOptions sparse;
+  FitOptions sparse = given_numbers();
   sparse.approximation = "sparse_rademacher";
   sparse.n_components = 15;
   sparse.length_scale = 1.5;
@@ -130,7 +138,7 @@ struct Data {
   Vector<T> w = random_matrix<T>(n, 1, 2).cwiseAbs();
   explicit Data(const Loss& loss, bool missing = false) {
     Y = X.array().sin() + T(0.3) * random_matrix<T>(n, p, 3).array();
-    if (std::holds_alternative<Hinge>(loss)) Y = (Y.array() > 0).select(Matrix<T>::Ones(n, p), T(-1));
+    Y = targets_for(loss, Y);
     for (Index i = 0; i < n; i += 97) w[i] = 0;
     const Matrix<double> u = random_matrix(n, p, 4);
     for (Index i = 0; missing && i < n; ++i) {
@@ -147,6 +155,8 @@ void expect_equal(const KernelMachine<T>& a, const KernelMachine<T>& b, const st
   EXPECT_EQ(a.intercept(), b.intercept()) << what;
   EXPECT_EQ(a.record().report.iterations, b.record().report.iterations) << what;
   EXPECT_EQ(a.record().report.residual, b.record().report.residual) << what;
+  EXPECT_EQ(a.record().noise, b.record().noise) << what;
+  EXPECT_EQ(a.record().left_out, b.record().left_out) << what;
 }
 
 template <class T>
@@ -179,10 +189,11 @@ TEST(Ways, AreAllTested) {
   for (const Setting& setting : settings()) {
     const FitTask task = setting.task();
     for (const auto& way : ways<double>()) {
-      if (way.applies(task) && way.asked_for(task)) met.insert(std::string(way.name) + " " + solver_name(way.solver));
+      if (way.applies(task) && way.asked_for(task))
+        met.insert(std::string(way.name) + " " + std::string(way.solver.word));
     }
   }
-  for (const auto& way : ways<double>()) all.insert(std::string(way.name) + " " + solver_name(way.solver));
+  for (const auto& way : ways<double>()) all.insert(std::string(way.name) + " " + std::string(way.solver.word));
   EXPECT_EQ(met, all);
 }
 
@@ -217,7 +228,7 @@ TEST(Ways, PathsOfPartsChangeNoBit) {
                                                {"fourier", true},
                                                {"exact", true},
                                                {"sub_sample", true}}) {
-    FitOptions options;
+    FitOptions options = given_numbers();
     options.approximation = approximation;
     options.n_components = 20;
     options.length_scale = 1.5;

@@ -23,14 +23,17 @@ def with_value(array, value):
         ({"n_components": "many"}, "n_components must be an integer, found 'many'"),
         ({"alpha": -1.0}, "alpha must be finite and not negative, found -1"),
         ({"alpha": np.inf}, "alpha must be finite"),
-        ({"alpha": "luck"}, "alpha must be 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"),
+        ({"alpha": "luck"}, "alpha must be 'auto' or 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"),
         ({"gamma": -2.0}, "gamma must be 'median' or positive"),
-        ({"gamma": "scale"}, "gamma must be 'median', found 'scale'"),
+        ({"gamma": "scale"}, "gamma must be 'auto' or 'median' or 'ard', found 'scale'"),
         ({"kernel": "laplace"}, "no kernel named 'laplace'; known: gaussian"),
         ({"kernel": None}, "kernel must be a kernel's name or a value"),
         ({"kernel": Gaussian([1.0, 2.0])}, "2 length scales given for inputs of 3 columns"),
         ({"kernel": Decomposable(Gaussian(1.0), np.eye(3))}, "output matrix A is 3 x 3, Y has 2 columns"),
-        ({"approximation": "nystroem"}, "approximation must be 'fourier' or 'exact' or .*, found 'nystroem'"),
+        (
+            {"approximation": "nystroem"},
+            "approximation must be 'auto' or 'fourier' or .*, found 'nystroem'",
+        ),
         ({"loss": "cubic"}, "'cubic'.*'huber'|'cubic'.*huber"),
         ({"sampling": "halton"}, "'hadamard' or 'phases', found 'halton'"),
         ({"solver": "simplex"}, "solver must be 'auto' or 'direct' or 'cg' or .* 'lbfgs', found 'simplex'"),
@@ -57,7 +60,7 @@ def test_wrong_parameters(parameters, words):
 @pytest.mark.parametrize(
     ("inputs", "targets", "weights", "words"),
     [
-        (with_value(X, np.nan), Y, None, "NaN"),
+        (with_value(X, np.nan), Y, None, "NaN.*fill_missing=True"),
         (with_value(X, np.inf), Y, None, "infinity"),
         (X, np.full_like(Y, np.nan), None, "no row has a target"),
         (X, with_value(Y, np.inf), None, "infinity"),
@@ -92,7 +95,7 @@ def test_wrong_data_for_predictions():
     model = KernelRegressor(n_components=10).fit(X, Y)
     with pytest.raises(ValueError, match=r"2 features.*expecting 3"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=r"NaN.*fill_missing=True"):
         model.predict(with_value(X, np.nan))
 
 

@@ -37,7 +37,7 @@ def test_simplex_coding_equals_a_fit_of_the_corners(approximation, kernel):
     T, C = 4, simplex_code(4)
     assert_allclose(C.T @ C, simplex(T), atol=1e-12)
     common = {"approximation": approximation, "n_components": 40, "random_state": 1, "fit_intercept": False}
-    model = KernelClassifier(kernel, alpha=0.3, **common).fit(X, CLASSES)
+    model = KernelClassifier(kernel, alpha=0.3, loss="squared", **common).fit(X, CLASSES)
     corners = (T - 1) / T * C[:, CLASSES].T
     regression = KernelRegressor(kernel, alpha=0.3 * (T - 1) / T, **common).fit(X, corners)
     expected = regression.predict(NEW) @ C
@@ -50,7 +50,7 @@ def test_simplex_coding_equals_a_fit_of_the_corners(approximation, kernel):
 def test_scores_are_those_of_a_regression_on_one_hot_targets(coding, approximation):
     common = {"approximation": approximation, "n_components": 40, "random_state": 1, "alpha": 0.3}
     weights = RNG.uniform(0.5, 2.0, size=120)
-    model = KernelClassifier(Gaussian(1.0), coding=coding, **common).fit(X, CLASSES, weights)
+    model = KernelClassifier(Gaussian(1.0), coding=coding, loss="squared", **common).fit(X, CLASSES, weights)
     kernel = Decomposable(Gaussian(1.0), simplex(4) if coding == "simplex" else np.eye(4))
     regression = KernelRegressor(kernel, **common).fit(X, np.eye(4)[CLASSES], weights)
     assert_allclose(model.decision_function(NEW), regression.predict(NEW), atol=1e-9)
@@ -124,7 +124,9 @@ def test_real_classes():
     model = KernelClassifier(n_components=200, alpha=0.1, scale_inputs=True, random_state=0)
     assert cross_val_score(model, *iris, cv=5).mean() > 0.93
     digits, labels = load_digits(return_X_y=True)
-    model = KernelClassifier(approximation="exact", alpha=0.1).fit(digits[:1000], labels[:1000])
+    model = KernelClassifier(approximation="exact", alpha=0.1, loss="squared").fit(
+        digits[:1000], labels[:1000]
+    )
     assert model.score(digits[1000:], labels[1000:]) > 0.95
 
 

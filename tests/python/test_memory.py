@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from carmina import KernelRegressor
+from given_numbers import NUMBERS, regressor
 
 SENTENCE = re.compile(
     r"fit: solver '\w+' needs .* and the memory budget is .*; .*(would fit|even the smallest model needs .*)"
@@ -31,7 +31,8 @@ def status(name):
 options, rows, dtype = json.loads(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(rows, 8)).astype(dtype)
 y = np.sin(X).sum(axis=1)
-KernelRegressor(n_components=1500, n_jobs=2, random_state=0).fit(X[:2000], y[:2000]).predict(X[:10])
+first = KernelRegressor(n_components=1500, gamma=0.1, alpha=1.0, n_jobs=2, random_state=0)
+first.fit(X[:2000], y[:2000]).predict(X[:10])
 model = KernelRegressor(n_jobs=2, random_state=0, **options)
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
 before = status("VmRSS")
@@ -78,12 +79,19 @@ def peak(options: dict, rows: int, dtype: str, program: str = CHILD) -> dict:
 )
 def test_a_fit_keeps_to_its_budget_or_is_refused(options, rows, dtype, budgets):
     for budget in budgets:
-        seen = peak(options | {"memory_budget": budget}, rows, dtype)
+        seen = peak(NUMBERS | options | {"memory_budget": budget}, rows, dtype)
         if "refused" in seen:
             assert SENTENCE.fullmatch(seen["refused"]), seen
         else:
             assert seen["growth"] <= budget + SCRATCH, (budget, seen)
     assert "refused" not in seen, "the largest budget is enough"
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from /proc")
+def test_a_choice_keeps_to_the_budget():
+    for budget in (20_000_000, 120_000_000):
+        seen = peak({"memory_budget": budget}, 3000, "float64")
+        assert seen["growth"] <= budget + SCRATCH, (budget, seen)
 
 
 MIXTURE = """
@@ -164,6 +172,7 @@ def test_a_file_larger_than_the_budget(tmp_path, ending):
         np.savetxt(path, rows, "%.6f", ",")
         np.savetxt(small, rows[:3000], "%.6f", ",")
     options = ["--targets", "1", "--float32", "--components", "200", "--threads", "2", "--memory", "5M"]
+    options += ["--kernel", "gaussian", "--length-scale", "median", "--alpha", "1"]
     model = str(tmp_path / "model.safetensors")
     base = run_program("fit", str(small), "--model", model, *options)
     allowed = base + 5_000_000 + 4_000_000  # the budget, and pages of the file around where it is read
@@ -175,5 +184,5 @@ def test_a_file_larger_than_the_budget(tmp_path, ending):
 
 def test_the_plan_is_in_the_report(make_problem):
     X, Y, _ = make_problem(300, 3, 2)
-    model = KernelRegressor(n_components=100, memory_budget="10M", random_state=0).fit(X, Y)
+    model = regressor(n_components=100, memory_budget="10M", random_state=0).fit(X, Y)
     assert re.fullmatch(r".*B of 10 MB planned: .*", model.report_.memory)

@@ -6,7 +6,7 @@ import pickle
 import carmina
 import numpy as np
 import pytest
-from carmina import FourierFeatures, KernelRegressor, datasets
+from carmina import FourierFeatures, datasets
 from carmina.kernels import (
     Cauchy,
     CurlFree,
@@ -17,6 +17,7 @@ from carmina.kernels import (
     Matern,
     RationalQuadratic,
 )
+from given_numbers import regressor
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
@@ -96,7 +97,7 @@ def test_terms_have_frequencies_of_their_own_and_the_first_those_of_itself():
 @pytest.mark.parametrize("solver", ["direct", "cg"])
 def test_fourier_fits_equal_the_normal_equations_of_the_features(kernel, intercept, solver):
     features = FourierFeatures(kernel, n_components=16, random_state=7).fit(X)
-    model = KernelRegressor(
+    model = regressor(
         kernel,
         n_components=16,
         alpha=0.2,
@@ -118,7 +119,7 @@ def test_fourier_fits_equal_the_normal_equations_of_the_features(kernel, interce
 def test_exact_fits_equal_the_dense_system(kernel):
     K = exact_gram(kernel, X, X)
     c = np.linalg.solve(K + 0.2 * np.diag(np.repeat(1 / WEIGHTS, 2)), Y.ravel())
-    model = KernelRegressor(kernel, "exact", alpha=0.2, fit_intercept=False).fit(X, Y, WEIGHTS)
+    model = regressor(kernel, "exact", alpha=0.2, fit_intercept=False).fit(X, Y, WEIGHTS)
     assert_allclose(model.predict(NEW), (exact_gram(kernel, NEW, X) @ c).reshape(-1, 2), atol=1e-8)
 
 
@@ -126,7 +127,7 @@ def test_exact_fits_equal_the_dense_system(kernel):
 @pytest.mark.parametrize("approximation", ["fourier", "exact"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_parts_add_up(kernel, approximation, dtype):
-    model = KernelRegressor(kernel, approximation, n_components=30, random_state=0)
+    model = regressor(kernel, approximation, n_components=30, random_state=0)
     model.fit(X.astype(dtype), Y.astype(dtype))
     parts = model.predict_parts(NEW.astype(dtype))
     assert len(parts) == len(kernel.terms)
@@ -137,7 +138,7 @@ def test_parts_add_up(kernel, approximation, dtype):
 
 def test_a_part_is_the_product_with_its_own_term():
     kernel = KERNELS["Helmholtz"]
-    model = KernelRegressor(kernel, "exact", alpha=0.2).fit(X, Y)
+    model = regressor(kernel, "exact", alpha=0.2).fit(X, Y)
     for term, part in zip(kernel.terms, model.predict_parts(NEW)):
         expected = exact_gram(term, NEW, X) @ model.coef_.ravel()
         assert_allclose(part, expected.reshape(-1, 2), atol=1e-12)
@@ -145,7 +146,7 @@ def test_a_part_is_the_product_with_its_own_term():
 
 def test_parts_of_one_target_have_its_shape():
     kernel = Gaussian(2.0) + Laplacian(1.0)
-    model = KernelRegressor(kernel, n_components=20, random_state=0).fit(X, Y[:, 0])
+    model = regressor(kernel, n_components=20, random_state=0).fit(X, Y[:, 0])
     parts = model.predict_parts(NEW)
     assert [part.shape for part in parts] == [(12,), (12,)]
     assert_allclose(sum(parts) + model.intercept_, model.predict(NEW), atol=1e-12)
@@ -153,11 +154,11 @@ def test_parts_of_one_target_have_its_shape():
 
 @pytest.mark.parametrize("name", ["gaussian", "laplacian", "matern", "cauchy", "rational_quadratic"])
 def test_every_scalar_kernel_by_name(name):
-    model = KernelRegressor(name, n_components=20, gamma=2.0, random_state=0).fit(X, Y)
+    model = regressor(name, n_components=20, gamma=2.0, random_state=0).fit(X, Y)
     types = (Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic)
     expected = {kernel.__name__.lower(): kernel(0.5) for kernel in types}[name.replace("_", "")]
     assert model.kernel_ == expected
-    by_value = KernelRegressor(expected, n_components=20, random_state=0).fit(X, Y)
+    by_value = regressor(expected, n_components=20, random_state=0).fit(X, Y)
     assert (by_value.predict(NEW) == model.predict(NEW)).all()
     features = FourierFeatures(name, n_components=20, gamma=2.0, random_state=0).fit(X)
     assert features.kernel_ == expected
@@ -174,7 +175,7 @@ def jacobian(model, x, step=1e-4):
 def test_fields_have_the_structure_of_their_kernel(approximation):
     places, arrows = RNG.normal(size=(2, 40, 3))
     for kernel in (CurlFree(Gaussian([1.0, 2.0, 0.7])), DivergenceFree(Matern(2.0, nu=2.5))):
-        model = KernelRegressor(kernel, approximation, n_components=60, alpha=0.1, random_state=0)
+        model = regressor(kernel, approximation, n_components=60, alpha=0.1, random_state=0)
         J = jacobian(model.fit(places, arrows), places[0] + 0.1)
         if isinstance(kernel, CurlFree):
             assert_allclose(J, J.T, atol=1e-6 * np.linalg.norm(J))
@@ -189,7 +190,7 @@ def test_the_right_structure_learns_a_field_better(kind):
     k = Gaussian(0.5)
 
     def error(kernel):
-        model = KernelRegressor(kernel, "exact", alpha=0.01).fit(seen.X, seen.Y)
+        model = regressor(kernel, "exact", alpha=0.01).fit(seen.X, seen.Y)
         return np.sqrt(np.mean((model.predict(truth.X) - truth.Y) ** 2))
 
     errors = {"curl-free": error(CurlFree(k)), "divergence-free": error(DivergenceFree(k))}
@@ -200,9 +201,7 @@ def test_the_right_structure_learns_a_field_better(kind):
 @each_kernel
 @pytest.mark.parametrize("approximation", ["fourier", "exact"])
 def test_files_clones_and_pickles(kernel, approximation, tmp_path):
-    model = KernelRegressor(kernel, approximation, n_components=20, random_state=3, scale_inputs=True).fit(
-        X, Y
-    )
+    model = regressor(kernel, approximation, n_components=20, random_state=3, scale_inputs=True).fit(X, Y)
     assert clone(model).kernel == kernel
     model.save(tmp_path / "model")
     described = json.loads(carmina._core.load(str(tmp_path / "model")).estimator)
@@ -227,7 +226,7 @@ def test_files_clones_and_pickles(kernel, approximation, tmp_path):
 @pytest.mark.parametrize("approximation", ["fourier", "exact"])
 def test_kernels_that_do_not_fit_the_data(kernel, rows, targets, words, approximation):
     with pytest.raises(ValueError, match=words):
-        KernelRegressor(kernel, approximation).fit(rows, targets)
+        regressor(kernel, approximation).fit(rows, targets)
 
 
 @pytest.mark.parametrize(

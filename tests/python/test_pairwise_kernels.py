@@ -8,9 +8,10 @@ import threading
 
 import numpy as np
 import pytest
-from carmina import FourierFeatures, KernelRegressor, load, theory
+from carmina import FourierFeatures, load, theory
 from carmina._kernels import from_plain, to_plain
 from carmina.kernels import Callable, CurlFree, Decomposable, DivergenceFree, Gaussian, Polynomial, Sobolev1
+from given_numbers import regressor
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
@@ -65,11 +66,11 @@ def test_exact_fits_equal_scikit_learns(kernel, data):
     X, Y, Z = data
     ridge = KernelRidge(alpha=0.3, kernel="precomputed").fit(kernel(X), Y)
     for solver in ("direct", "cg"):
-        model = KernelRegressor(
+        model = regressor(
             kernel, approximation="exact", alpha=0.3, fit_intercept=False, solver=solver, tol=1e-12
         ).fit(X, Y)
         assert_allclose(model.predict(Z), ridge.predict(kernel(Z, X)), rtol=1e-6, atol=1e-8)
-    coupled = KernelRegressor(Decomposable(kernel, np.ones((2, 2))), approximation="exact", alpha=0.3)
+    coupled = regressor(Decomposable(kernel, np.ones((2, 2))), approximation="exact", alpha=0.3)
     assert coupled.fit(X, Y).predict(Z).shape == (7, 2)
 
 
@@ -98,7 +99,7 @@ def test_reprs_and_parameters():
 def test_what_needs_a_spectral_measure_refuses_them(kernel, data):
     X, Y, _ = data
     with pytest.raises(ValueError, match=NO_SPECTRUM):
-        KernelRegressor(kernel).fit(X, Y)
+        regressor(kernel).fit(X, Y)
     with pytest.raises(ValueError, match=NO_SPECTRUM):
         FourierFeatures(kernel).fit(X)
     with pytest.raises(ValueError, match=NO_SPECTRUM):
@@ -134,7 +135,7 @@ def test_a_callable_must_be_callable():
 
 def test_names_take_gamma_in_their_own_way(data):
     X, Y, _ = data
-    fit = lambda **parameters: KernelRegressor(approximation="exact", **parameters).fit(X, Y)  # noqa: E731
+    fit = lambda **parameters: regressor(approximation="exact", **parameters).fit(X, Y)  # noqa: E731
     assert fit(kernel="polynomial").kernel_ == Polynomial(3, 1 / 3, 1.0)
     assert fit(kernel="polynomial", gamma=0.7).kernel_ == Polynomial(3, 0.7, 1.0)
     assert fit(kernel="sobolev1").kernel_ == Sobolev1()
@@ -150,14 +151,14 @@ def test_files_keep_all_but_functions(data, tmp_path):
     X, Y, Z = data
     path = tmp_path / "model"
     for kernel in (Polynomial(2, 0.5), Sobolev1(), 0.5 * Polynomial() + Gaussian(1.0)):
-        model = KernelRegressor(kernel, approximation="exact").fit(X, Y)
+        model = regressor(kernel, approximation="exact").fit(X, Y)
         model.save(path)
         again = load(path)
         assert again.kernel_ == kernel
         assert (again.predict(Z) == model.predict(Z)).all()
     path.unlink()
     for kernel in (Callable(squared_product), Gaussian(1.0) + 2.0 * Decomposable(Callable(smaller), A)):
-        model = KernelRegressor(kernel, approximation="exact").fit(X, Y)
+        model = regressor(kernel, approximation="exact").fit(X, Y)
         for save in (lambda m=model: m.save(path), lambda m=model: pickle.dumps(m)):
             with pytest.raises(ValueError, match=r"made of functions .* cannot be saved"):
                 save()
@@ -177,14 +178,14 @@ def test_what_a_function_raises_is_what_is_seen(n_jobs):
         raise Odd("as it is")
 
     with pytest.raises(Odd, match="as it is"):
-        KernelRegressor(Callable(failing), approximation="exact", n_jobs=n_jobs).fit(X, X[:, 0])
+        regressor(Callable(failing), approximation="exact", n_jobs=n_jobs).fit(X, X[:, 0])
     calls = []
 
     def late(X, Z):
         calls.append(threading.current_thread())
         return squared_product(X, Z)
 
-    model = KernelRegressor(Callable(late), approximation="exact", n_jobs=n_jobs).fit(X, X[:, 0])
+    model = regressor(Callable(late), approximation="exact", n_jobs=n_jobs).fit(X, X[:, 0])
     assert len(calls) > 5
     assert model.score(X, X[:, 0]) > 0.99
     mean, std = model.predict(X[:5], return_std=True)
@@ -199,7 +200,7 @@ def test_a_function_may_keep_what_it_is_given(data):
         kept.append((X, X.copy()))
         return X @ Z.T
 
-    KernelRegressor(Callable(keeping), approximation="exact").fit(X, Y)
+    regressor(Callable(keeping), approximation="exact").fit(X, Y)
     assert all((x == before).all() for x, before in kept)
     assert kept[0][0].dtype == np.float64
 
@@ -207,7 +208,7 @@ def test_a_function_may_keep_what_it_is_given(data):
 def test_they_are_searched_like_any_parameter(data):
     X = data[0]
     grid = {"kernel": [Polynomial(2), Callable(squared_product)], "alpha": [0.1, 1.0]}
-    search = GridSearchCV(KernelRegressor(approximation="exact"), grid, cv=3).fit(X, X[:, 0] * X[:, 1])
+    search = GridSearchCV(regressor(approximation="exact"), grid, cv=3).fit(X, X[:, 0] * X[:, 1])
     assert search.best_score_ > 0.9
 
 

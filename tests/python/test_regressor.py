@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from carmina import FourierFeatures, KernelRegressor
+from carmina import FourierFeatures
 from carmina.kernels import Decomposable, Gaussian
+from given_numbers import regressor
 from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 
@@ -35,7 +36,7 @@ def dense_fit(Z, Y, alpha, weights=None, intercept=True, A=None):
 def test_the_exact_machine_equals_kernel_ridge(alpha, p, weighted, solver, make_problem):
     X, Y, weights = make_problem(150, 3, p)
     weights = weights if weighted else None
-    ours = KernelRegressor(
+    ours = regressor(
         "gaussian",
         "exact",
         alpha=alpha,
@@ -55,7 +56,7 @@ def test_the_exact_decomposable_machine_equals_the_kronecker_system(A, make_prob
     k = Gaussian(1.2)
     system = np.kron(k(X), A) + 0.3 * np.diag(np.repeat(1 / weights, 3))
     C = np.linalg.solve(system, Y.ravel()).reshape(60, 3)
-    model = KernelRegressor(Decomposable(k, A), "exact", alpha=0.3, fit_intercept=False).fit(X, Y, weights)
+    model = regressor(Decomposable(k, A), "exact", alpha=0.3, fit_intercept=False).fit(X, Y, weights)
     assert_allclose(model.predict(NEW), k(NEW, X) @ C @ A, atol=1e-8)
 
 
@@ -64,11 +65,9 @@ def test_the_exact_intercept_makes_weighted_residuals_vanish(A, make_problem):
     # At the optimum over b the sum of w (f + b - y) is zero, and the penalised part is the fit of y - b.
     X, Y, weights = make_problem(60, 3, 3)
     kernel = Gaussian(1.2) if A is None else Decomposable(Gaussian(1.2), A)
-    model = KernelRegressor(kernel, "exact", alpha=0.3).fit(X, Y, weights)
+    model = regressor(kernel, "exact", alpha=0.3).fit(X, Y, weights)
     assert_allclose(weights @ (model.predict(X) - Y), 0, atol=1e-9)
-    rest = KernelRegressor(kernel, "exact", alpha=0.3, fit_intercept=False).fit(
-        X, Y - model.intercept_, weights
-    )
+    rest = regressor(kernel, "exact", alpha=0.3, fit_intercept=False).fit(X, Y - model.intercept_, weights)
     assert_allclose(model.predict(NEW), rest.predict(NEW) + model.intercept_, atol=1e-9)
 
 
@@ -83,7 +82,7 @@ def test_the_fourier_machine_equals_the_normal_equations(n, A, intercept, weight
     k = Gaussian(1.5)
     features = FourierFeatures(k, n_components=80, random_state=7).fit(X)
     kernel = k if A is None else Decomposable(k, A)
-    model = KernelRegressor(
+    model = regressor(
         kernel,
         n_components=80,
         alpha=0.1,
@@ -105,7 +104,7 @@ def test_single_precision_is_close_to_the_normal_equations(n, A, solver, make_pr
     X, Y, weights = (part.astype(np.float32) for part in make_problem(n, 3, 3))
     k = Gaussian(1.5)
     features = FourierFeatures(k, n_components=80, random_state=7).fit(X)
-    model = KernelRegressor(
+    model = regressor(
         k if A is None else Decomposable(k, A), n_components=80, alpha=0.1, solver=solver, random_state=7
     ).fit(X, Y, weights)
     as_double = [part.astype(np.float64) for part in (features.transform(X), Y, weights)]
@@ -118,17 +117,17 @@ def test_single_precision_is_close_to_the_normal_equations(n, A, solver, make_pr
 
 
 def test_the_median_width_is_that_of_the_transformer(problem):
-    model = KernelRegressor(random_state=5).fit(problem.X, problem.Y)
+    model = regressor(random_state=5).fit(problem.X, problem.Y)
     assert model.kernel_ == FourierFeatures(random_state=5).fit(problem.X).kernel_
 
 
 def test_coefficients_and_intercept_give_the_predictions(problem):
     features = FourierFeatures(n_components=50, random_state=1).fit(problem.X)
-    model = KernelRegressor(n_components=50, random_state=1).fit(problem.X, problem.Y)
+    model = regressor(n_components=50, random_state=1).fit(problem.X, problem.Y)
     assert model.coef_.shape == (50, 2)
     expected = features.transform(NEW) @ model.coef_ + model.intercept_
     assert_allclose(model.predict(NEW), expected, atol=1e-12)
-    single = KernelRegressor(n_components=50, random_state=1).fit(problem.X, problem.Y[:, 0])
+    single = regressor(n_components=50, random_state=1).fit(problem.X, problem.Y[:, 0])
     assert single.coef_.shape == (50,)
     assert isinstance(single.intercept_, float)
     assert_allclose(
@@ -137,7 +136,7 @@ def test_coefficients_and_intercept_give_the_predictions(problem):
 
 
 def test_one_column_and_no_columns_of_targets_keep_their_shape(problem):
-    model = KernelRegressor(n_components=20, random_state=0)
+    model = regressor(n_components=20, random_state=0)
     flat = model.fit(problem.X, problem.Y[:, 0]).predict(NEW)
     column = model.fit(problem.X, problem.Y[:, :1]).predict(NEW)
     assert flat.shape == (40,)
@@ -149,7 +148,7 @@ def test_one_column_and_no_columns_of_targets_keep_their_shape(problem):
 def test_weights_mean_repetition(approximation, make_problem):
     X, Y, _ = make_problem(80, 3, 2)
     counts = np.arange(80) % 4
-    model = KernelRegressor(approximation=approximation, n_components=40, random_state=0)
+    model = regressor(approximation=approximation, n_components=40, random_state=0)
     weighted = model.fit(X, Y, sample_weight=counts).predict(NEW)
     repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0)).predict(NEW)
     assert_allclose(weighted, repeated, atol=1e-9)
@@ -161,7 +160,7 @@ def test_scaled_inputs_equal_a_scaler_before(approximation, make_problem):
     X = X * [1.0, 100.0, 0.01] + [0.0, 5.0, -3.0]
     new = NEW * [1.0, 100.0, 0.01] + [0.0, 5.0, -3.0]
     mean, deviation = X.mean(axis=0), X.std(axis=0)
-    model = KernelRegressor(approximation=approximation, n_components=40, random_state=0)
+    model = regressor(approximation=approximation, n_components=40, random_state=0)
     before = model.fit((X - mean) / deviation, Y).predict((new - mean) / deviation)
     inside = model.set_params(scale_inputs=True).fit(X, Y).predict(new)
     assert_allclose(inside, before, atol=1e-9)
@@ -174,7 +173,7 @@ def test_missing_inputs_are_filled_with_the_training_mean(scale_inputs, make_pro
     holes[::7, 1] = np.nan
     mean = np.nanmean(holes, axis=0)
     filled = np.where(np.isnan(holes), mean, holes)
-    model = KernelRegressor(n_components=40, random_state=0, scale_inputs=scale_inputs)
+    model = regressor(n_components=40, random_state=0, scale_inputs=scale_inputs)
     expected = model.fit(filled, Y).predict([mean])
     inside = model.set_params(fill_missing=True).fit(holes, Y)
     assert_allclose(inside.predict([[mean[0], np.nan, mean[2]]]), expected, atol=1e-9)
@@ -183,14 +182,14 @@ def test_missing_inputs_are_filled_with_the_training_mean(scale_inputs, make_pro
 def test_predictions_do_not_depend_on_the_number_of_threads(make_problem):
     X, Y, _ = make_problem(3000, 5, 3)
     one, two = (
-        KernelRegressor(n_components=200, n_jobs=jobs, random_state=0).fit(X, Y).predict(X) for jobs in (1, 2)
+        regressor(n_components=200, n_jobs=jobs, random_state=0).fit(X, Y).predict(X) for jobs in (1, 2)
     )
     assert_allclose(one, two, rtol=0, atol=1e-12)
 
 
 def test_a_small_memory_budget_changes_nothing_or_is_refused(make_problem):
     X, Y, _ = make_problem(2000, 3, 2)
-    model = KernelRegressor(n_components=100, random_state=0)
+    model = regressor(n_components=100, random_state=0)
     expected = model.fit(X, Y).predict(NEW)
     assert_allclose(model.set_params(memory_budget="2M").fit(X, Y).predict(NEW), expected, atol=1e-9)
     model.set_params(memory_budget=50_000, solver="direct")

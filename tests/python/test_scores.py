@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, SpectralMixtureRegressor
+from carmina import SpectralMixtureRegressor
+from given_numbers import classifier, quantile_regressor, regressor
 from numpy.testing import assert_allclose
 
 RNG = np.random.default_rng(0)
@@ -16,10 +17,10 @@ WEIGHTS = RNG.integers(0, 4, size=50)
 @pytest.mark.parametrize(
     ("model", "targets"),
     [
-        (KernelRegressor(n_components=40, random_state=0), lambda Y: Y),
-        (KernelRegressor("laplacian", "exact", loss="huber"), lambda Y: Y[:, 0]),
-        (KernelClassifier(n_components=40, random_state=0), lambda Y: Y[:, 0] > 0),
-        (JointQuantileRegressor((0.2, 0.5, 0.7), n_components=20, random_state=0), lambda Y: Y[:, 0]),
+        (regressor(n_components=40, random_state=0), lambda Y: Y),
+        (regressor("laplacian", "exact", loss="huber"), lambda Y: Y[:, 0]),
+        (classifier(n_components=40, random_state=0), lambda Y: Y[:, 0] > 0),
+        (quantile_regressor((0.2, 0.5, 0.7), n_components=20, random_state=0), lambda Y: Y[:, 0]),
         (
             SpectralMixtureRegressor(n_mixtures=1, n_components=20, max_iter=5, random_state=0),
             lambda Y: Y[:, 0],

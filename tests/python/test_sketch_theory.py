@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from carmina import KernelRegressor, SketchedFeatures, kernels, sketches, theory
+from carmina import SketchedFeatures, kernels, sketches, theory
+from given_numbers import regressor
 from numpy.testing import assert_allclose
 
 ROWS = np.random.default_rng(0).uniform(size=(60, 1))
@@ -71,9 +72,9 @@ def test_bound_holds_for_a_simulated_machine():
     X = rng.uniform(size=(n, 1))
     y = best(X) + noise * rng.uniform(-1, 1, size=n)
     # ½ Σ|f − y| + ½‖f‖² is half of what alpha = 2 minimises for Σ|f − y|.
-    model = KernelRegressor(
-        kernel, sketch, loss="absolute", alpha=2.0, fit_intercept=False, random_state=0
-    ).fit(X, y)
+    model = regressor(kernel, sketch, loss="absolute", alpha=2.0, fit_intercept=False, random_state=0).fit(
+        X, y
+    )
     features = SketchedFeatures(kernel, sketch, random_state=0).fit(X)
     theta = np.linalg.lstsq(features.transform(X), model.predict(X), rcond=1e-10)[0]
     assert np.linalg.norm(theta) <= 1  # ‖f‖, as the theorem asks

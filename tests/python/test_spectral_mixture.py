@@ -9,7 +9,8 @@ from pathlib import Path
 import carmina
 import numpy as np
 import pytest
-from carmina import KernelRegressor, SpectralMixtureRegressor, datasets, kernels
+from carmina import SpectralMixtureRegressor, datasets, kernels
+from given_numbers import regressor
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -140,7 +141,7 @@ def test_the_learnt_kernel_is_an_ordinary_one(series):
     X, y = series
     model = small().fit(X[:200], y[:200])
     assert isinstance(model.kernel_, kernels.SpectralMixture)
-    again = KernelRegressor(model.kernel_, approximation="exact", alpha=model.noise_).fit(X[:200], y[:200])
+    again = regressor(model.kernel_, approximation="exact", alpha=model.noise_).fit(X[:200], y[:200])
     assert np.corrcoef(again.predict(X[200:]), y[200:])[0, 1] > 0.8
 
 
@@ -202,21 +203,21 @@ def test_before_fit():
 def test_evidence_chooses_widths_and_noise_of_ordinary_kernels():
     data = datasets.friedman(600, noise=1.0, random_state=0)
     start = kernels.Gaussian(np.ones(10))
-    model = KernelRegressor(start, n_components=200, alpha="evidence", random_state=0).fit(data.X, data.Y)
+    model = regressor(start, n_components=200, alpha="evidence", random_state=0).fit(data.X, data.Y)
     assert 0.7 < model.alpha_ < 1.4
     widths = model.kernel_.kernels[0].length_scale
     assert min(widths[5:]) > 5 * max(widths[:2])  # five inputs do not matter
-    plain = KernelRegressor(n_components=200, alpha=1.0, random_state=0).fit(data.X, data.Y)
+    plain = regressor(n_components=200, alpha=1.0, random_state=0).fit(data.X, data.Y)
     assert model.log_marginal_likelihood_ is not None
     assert plain.log_marginal_likelihood_ is None
     error = [np.mean((m.predict(data.X) - data.clean) ** 2) for m in (model, plain)]
     assert error[0] < 0.5 * error[1]
     with pytest.raises(
-        ValueError, match="alpha must be 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"
+        ValueError, match="alpha must be 'auto' or 'leave_one_out' or 'gcv' or 'evidence', found 'luck'"
     ):
-        KernelRegressor(alpha="luck").fit(data.X, data.Y)
-    with pytest.raises(ValueError, match="Fourier features"):
-        KernelRegressor(alpha="evidence", approximation="exact").fit(data.X, data.Y)
+        regressor(alpha="luck").fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="alpha 'evidence' is for the squared loss, found loss 'huber'"):
+        regressor(alpha="evidence", loss="huber").fit(data.X, data.Y)
 
 
 def test_float32_rows_are_not_copied_to_float64(series, monkeypatch):
@@ -251,7 +252,7 @@ def test_parameters_from_some_rows_the_posterior_from_all(series):
 def test_the_report_has_the_keys_of_other_estimators(series):
     X, y = series
     ours = small(max_iter=3, memory_budget="50M").fit(X, y).report_
-    theirs = KernelRegressor(n_components=20).fit(X, y).report_
+    theirs = regressor(n_components=20).fit(X, y).report_
     assert vars(ours).keys() == vars(theirs).keys()
     assert " of 50 MB planned: " in ours.memory
     assert list(ours.seconds) == ["summary", "reading", "learning", "posterior"]
@@ -303,4 +304,4 @@ def test_tune_chooses_the_number_of_components(series):
     with pytest.raises(ValueError, match="of a spectral mixture n_mixtures is chosen"):
         carmina.tune(small(), X, y, alphas=[1.0])
     with pytest.raises(ValueError, match="n_mixtures is for SpectralMixtureRegressor"):
-        carmina.tune(KernelRegressor(), X, y, n_mixtures=[1])
+        carmina.tune(regressor(), X, y, n_mixtures=[1])

@@ -3,7 +3,8 @@
 import carmina
 import numpy as np
 import pytest
-from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, kernels, losses
+from carmina import kernels, losses
+from given_numbers import classifier, quantile_regressor, regressor
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -34,7 +35,7 @@ def test_losses_are_those_of_plain_fits(make_problem, approximation, outputs, we
     X, Y, weights = make_problem(90, 3, outputs)
     Y = Y.ravel() if outputs == 1 else Y
     weights = weights if weighted else None
-    estimator = KernelRegressor(approximation=approximation, n_components=40, random_state=1)
+    estimator = regressor(approximation=approximation, n_components=40, random_state=1)
     result = carmina.tune(estimator, X, Y, weights, folds=4, contiguous=True, **GRID)
     assert len(result.trials) == 12
     assert [trial["gamma"] for trial in result.trials[::4]] == GRID["gammas"]
@@ -55,7 +56,7 @@ def test_losses_are_those_of_plain_fits(make_problem, approximation, outputs, we
 
 def test_agrees_with_scikit_learns_search(problem):
     X, Y, _ = problem
-    estimator = KernelRegressor(n_components=60, random_state=0)
+    estimator = regressor(n_components=60, random_state=0)
     result = carmina.tune(estimator, X, Y, folds=4, contiguous=True, **GRID)
     search = GridSearchCV(
         estimator,
@@ -74,7 +75,7 @@ def test_agrees_with_scikit_learns_search(problem):
 def test_kernels_by_value_are_widened(problem):
     X, Y, _ = problem
     kernel = kernels.Gaussian([1.0, 2.0, 3.0]) + 0.5 * kernels.Matern(2.0, 2.5)
-    estimator = KernelRegressor(kernel, n_components=40, random_state=0)
+    estimator = regressor(kernel, n_components=40, random_state=0)
     result = carmina.tune(
         estimator, X, Y, width_factors=[0.5, 2], alphas=[0.1, 1.0], folds=3, contiguous=True
     )
@@ -93,7 +94,7 @@ def test_kernels_by_value_are_widened(problem):
 
 def test_losses_are_compared_by_one_measure(problem):
     X, Y, _ = problem
-    estimator = KernelRegressor(loss=losses.Huber(1.0), n_components=40, random_state=0)
+    estimator = regressor(loss=losses.Huber(1.0), n_components=40, random_state=0)
     tried = [losses.Huber(0.2), losses.Huber(5.0), "squared"]
     result = carmina.tune(
         estimator, X, Y, losses=tried, length_scales=[1.5], alphas=[0.1], folds=3, contiguous=True
@@ -115,10 +116,10 @@ def test_other_estimators(problem):
     X, Y, _ = problem
     labels = np.digitize(Y[:, 0], [2.7, 3.3])
     for kernel in ["gaussian", kernels.Gaussian(1.0)]:
-        classifier = KernelClassifier(kernel, n_components=60, random_state=0)
-        found = carmina.tune(classifier, X, labels, alphas=[1e-3, 0.1, 10.0]).best_estimator_
+        estimator = classifier(kernel, n_components=60, random_state=0)
+        found = carmina.tune(estimator, X, labels, alphas=[1e-3, 0.1, 10.0]).best_estimator_
         assert found.score(X, labels) > 0.8
-    quantiles = JointQuantileRegressor((0.2, 0.8), n_components=20, random_state=0)
+    quantiles = quantile_regressor((0.2, 0.8), n_components=20, random_state=0)
     found = carmina.tune(quantiles, X, Y[:, 0], width_factors=[1], alphas=[0.1, 1.0], folds=3)
     assert found.best_estimator_.predict(X).shape == (len(X), 2)
     with pytest.raises(ValueError, match="JointQuantileRegressor has no other losses"):
@@ -127,7 +128,7 @@ def test_other_estimators(problem):
 
 def test_random_features_that_were_tuned_are_kept(problem):
     X, Y, _ = problem
-    estimator = KernelRegressor(n_components=20, random_state=np.random.default_rng(5))
+    estimator = regressor(n_components=20, random_state=np.random.default_rng(5))
     found = carmina.tune(estimator, X, Y, alphas=[0.1, 1.0]).best_estimator_
     assert isinstance(found.random_state, int)
     assert np.array_equal(clone(found).fit(X, Y).predict(X), found.predict(X))
@@ -136,28 +137,28 @@ def test_random_features_that_were_tuned_are_kept(problem):
 def test_float32_kernels_without_widths_and_missing_values(problem):
     X, Y, _ = problem
     single = carmina.tune(
-        KernelRegressor(n_components=20, random_state=0), X.astype(np.float32), Y.astype(np.float32), folds=3
+        regressor(n_components=20, random_state=0), X.astype(np.float32), Y.astype(np.float32), folds=3
     )
     assert single.best_estimator_.predict(X).dtype == np.float32
-    cubic = carmina.tune(KernelRegressor("polynomial", approximation="exact"), X, Y, alphas=[0.1, 1.0])
+    cubic = carmina.tune(regressor("polynomial", approximation="exact"), X, Y, alphas=[0.1, 1.0])
     assert len(cubic.trials) == 2
     assert cubic.trials[0]["length_scale"] is None
     assert set(cubic.best_params_) == {"alpha"}
     X = X.copy()
     X[3, 1] = np.nan
-    filled = KernelRegressor(n_components=20, fill_missing=True, scale_inputs=True, random_state=0)
+    filled = regressor(n_components=20, fill_missing=True, scale_inputs=True, random_state=0)
     assert np.isfinite(carmina.tune(filled, X, Y, folds=3).trials[0]["mean"])
 
 
 def test_warns_at_the_end_of_a_list(problem):
     with pytest.warns(UserWarning, match="the best alpha, 100, is the smallest tried"):
         carmina.tune(
-            KernelRegressor(n_components=20, random_state=0), *problem[:2], gammas=[0.1], alphas=[100, 1e4]
+            regressor(n_components=20, random_state=0), *problem[:2], gammas=[0.1], alphas=[100, 1e4]
         )
 
 
 def test_progress(problem, capfd):
-    estimator = KernelRegressor(n_components=20, random_state=0, verbose=True)
+    estimator = regressor(n_components=20, random_state=0, verbose=True)
     carmina.tune(estimator, *problem[:2], folds=3, **GRID)
     assert "carmina: tuning: 36 of 36 (100%)" in capfd.readouterr().err
 
@@ -178,7 +179,7 @@ def test_progress(problem, capfd):
 )
 def test_refuses(problem, options, message):
     with pytest.raises(ValueError, match=message):
-        carmina.tune(KernelRegressor(n_components=20, random_state=0), *problem[:2], **options)
+        carmina.tune(regressor(n_components=20, random_state=0), *problem[:2], **options)
 
 
 def test_refuses_other_estimators(problem):

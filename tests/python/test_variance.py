@@ -5,8 +5,9 @@ import pickle
 import carmina
 import numpy as np
 import pytest
-from carmina import FourierFeatures, KernelClassifier, KernelRegressor
+from carmina import FourierFeatures
 from carmina.kernels import CurlFree, Decomposable, DivergenceFree, Gaussian, Matern
+from given_numbers import classifier, regressor
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
@@ -21,18 +22,20 @@ def test_the_exact_machine_equals_a_gaussian_process(problem, weighted):
     weights = problem.weights if weighted else np.ones(len(X))
     process = GaussianProcessRegressor(RBF(1.3), alpha=ALPHA / weights, optimizer=None).fit(X, y)
     mean, std = process.predict(new, return_std=True)
-    model = KernelRegressor(Gaussian(1.3), "exact", alpha=ALPHA, fit_intercept=False)
+    model = regressor(Gaussian(1.3), "exact", alpha=ALPHA, fit_intercept=False)
     found, deviation = model.fit(X, y, problem.weights if weighted else None).predict(new, return_std=True)
     assert deviation.shape == found.shape == (20,)
     assert_allclose(found, mean, atol=1e-6)
-    assert_allclose(deviation**2, std**2 + ALPHA, atol=1e-6)
+    # Another variance of the noise leaves the fit as it is, and covariances in proportion.
+    assert_allclose(deviation**2, (std**2 + ALPHA) * model.noise_ / ALPHA, atol=1e-6)
     _, covariance = model.predict(new, return_cov=True)
     assert covariance.shape == (20, 1, 1)
     assert_allclose(covariance.ravel(), deviation**2, atol=1e-12)
 
 
-def dense_covariance(Phi, new, weights, intercept, alpha=ALPHA):
-    """alpha Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + alpha I, the intercepts as columns that I₀ leaves out."""
+def dense_covariance(Phi, new, weights, intercept, noise, alpha=ALPHA):
+    """√(noise noiseᵀ) times Φ(x) (Φᵀ W Φ + alpha I₀)⁻¹ Φ(x)ᵀ + I, the intercepts as columns that I₀ leaves
+    out."""
     _, p, width = Phi.shape
     penalty = np.ones(width)
     if intercept:
@@ -40,7 +43,7 @@ def dense_covariance(Phi, new, weights, intercept, alpha=ALPHA):
         Phi, new = (np.concatenate([F, np.tile(np.eye(p), (len(F), 1, 1))], axis=2) for F in (Phi, new))
     system = np.einsum("i,iak,ial->kl", weights, Phi, Phi) + alpha * np.diag(penalty)
     solved = np.linalg.solve(system, new.reshape(-1, len(system)).T).T.reshape(new.shape)
-    return alpha * (np.einsum("iak,ibk->iab", new, solved) + np.eye(p))
+    return np.sqrt(np.outer(noise, noise)) * (np.einsum("iak,ibk->iab", new, solved) + np.eye(p))
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -56,11 +59,13 @@ def dense_covariance(Phi, new, weights, intercept, alpha=ALPHA):
 def test_a_fourier_machine_equals_the_dense_formula(make_problem, kernel, components, intercept):
     X, Y, weights = make_problem(90, 2, 2)
     new = X[:10] + 0.5
-    model = KernelRegressor(
+    model = regressor(
         kernel, n_components=components, alpha=ALPHA, fit_intercept=intercept, random_state=3
     ).fit(X, Y, weights)
     features = FourierFeatures(kernel, n_components=components, random_state=3).fit(X)
-    expected = dense_covariance(features.transform(X), features.transform(new), weights, intercept)
+    expected = dense_covariance(
+        features.transform(X), features.transform(new), weights, intercept, model.noise_
+    )
     prediction, covariance = model.predict(new, return_cov=True)
     assert_allclose(covariance, expected, atol=1e-8)
     assert (prediction == model.predict(new)).all()
@@ -72,7 +77,7 @@ def test_deviations_have_the_shape_and_precision_of_predictions(problem):
     for Y, shape in ((problem.Y[:, 0], (120,)), (problem.Y[:, :1], (120, 1)), (problem.Y, (120, 2))):
         for dtype in (np.float32, np.float64):
             X = problem.X.astype(dtype)
-            model = KernelRegressor(n_components=20, random_state=0).fit(X, Y.astype(dtype))
+            model = regressor(n_components=20, random_state=0).fit(X, Y.astype(dtype))
             prediction, deviation = model.predict(X, return_std=True)
             assert prediction.shape == deviation.shape == shape
             assert prediction.dtype == deviation.dtype == dtype
@@ -89,10 +94,10 @@ def again_by_file(model, folder):
 def test_exact_machines_keep_them_and_fourier_machines_say_that_they_do_not(tmp_path, problem, again):
     X, Y, weights = problem
     for given in (None, weights):
-        model = KernelRegressor(approximation="exact").fit(X, Y, given)
+        model = regressor(approximation="exact").fit(X, Y, given)
         expected = model.predict(X, return_std=True)[1]
         assert (again(model, tmp_path).predict(X, return_std=True)[1] == expected).all()
-    fourier = again(KernelRegressor(n_components=20).fit(X, Y), tmp_path)
+    fourier = again(regressor(n_components=20).fit(X, Y), tmp_path)
     fourier.predict(X)
     with pytest.raises(ValueError, match="files and pickles do not hold"):
         fourier.predict(X, return_std=True)
@@ -100,33 +105,37 @@ def test_exact_machines_keep_them_and_fourier_machines_say_that_they_do_not(tmp_
 
 def test_what_cannot_be_asked_is_refused(problem):
     X, Y, _ = problem
-    model = KernelRegressor(n_components=20).fit(X, Y)
+    model = regressor(n_components=20).fit(X, Y)
     with pytest.raises(ValueError, match="cannot both"):
         model.predict(X, return_std=True, return_cov=True)
     with pytest.raises(ValueError, match="need solver='direct'; it was 'cg'"):
-        KernelRegressor(n_components=20, solver="cg").fit(X, Y).predict(X, return_cov=True)
+        regressor(n_components=20, solver="cg").fit(X, Y).predict(X, return_cov=True)
     with pytest.raises(ValueError, match="up to 256 MB"):
-        KernelRegressor(n_components=200, memory_budget="1M").fit(X, Y).predict(X, return_std=True)
+        regressor(n_components=200, memory_budget="1M").fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="alpha must be positive"):
-        KernelRegressor(n_components=20, alpha=0.0).fit(X, Y).predict(X, return_std=True)
+        regressor(n_components=20, alpha=0.0).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(TypeError, match="return_std"):
-        KernelClassifier(n_components=20).fit(X, X[:, 0] > 0).predict(X, return_std=True)
+        classifier(n_components=20).fit(X, X[:, 0] > 0).predict(X, return_std=True)
 
 
 def test_a_new_fit_gives_new_deviations(problem):
     X, Y, _ = problem
-    model = KernelRegressor(approximation="exact", alpha=0.1).fit(X, Y)
+    model = regressor(approximation="exact", alpha=0.1).fit(X, Y)
     before = model.predict(X, return_std=True)[1]
     after = model.set_params(alpha=1.0).fit(X, Y).predict(X, return_std=True)[1]
-    assert (after > before).all()
+    assert (after != before).all()
+    fresh = regressor(approximation="exact", alpha=1.0).fit(X, Y)
+    assert (after == fresh.predict(X, return_std=True)[1]).all()
 
 
 @pytest.mark.parametrize("extra", [{}, {"return_std": True}, {"return_cov": True}])
 def test_inputs_are_checked_once(problem, monkeypatch, extra):
-    model = KernelRegressor(Gaussian(1.3), n_components=20, random_state=0).fit(problem.X, problem.Y)
-    check, checked = carmina._machine.validate_data, []
+    model = regressor(Gaussian(1.3), n_components=20, random_state=0).fit(problem.X, problem.Y)
+    check, checked = carmina._validation.validate_data, []
     monkeypatch.setattr(
-        carmina._machine, "validate_data", lambda *args, **named: checked.append(1) or check(*args, **named)
+        carmina._validation,
+        "validate_data",
+        lambda *args, **named: checked.append(1) or check(*args, **named),
     )
     model.predict(problem.X, **extra)
     assert len(checked) == 1

@@ -158,7 +158,7 @@ TEST(AdamConvexLoss, BlocksComeToTheSameObjective) {
   for (const Loss& loss : all_losses(p)) {
     if (std::holds_alternative<Hinge>(loss)) continue;
     SolveReport newton, report;
-    const ConvexLossProblem problem{loss, Y, {}, 0.5, true};
+    const ConvexLossProblem problem{loss, testing::targets_for(loss, Y), {}, 0.5, true};
     solve_convex_loss(*features, space, problem, Direction::newton, {1000, 1e-9}, Execution{}, newton);
     solve_convex_loss_adam(*features, space, problem, {.validation_fraction = 0}, {1000, 1e-6}, Execution{}, report);
     EXPECT_NEAR(report.objective, newton.objective, 1e-3 * newton.objective) << loss_name(loss);

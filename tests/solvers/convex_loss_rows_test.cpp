@@ -102,7 +102,7 @@ TEST(ConvexLossOfRows, ConvergesWhereAConstantIsPerfect) {
   for (const Index n : {1, 30, 300}) {
     for (const Loss& loss : all_losses(1)) {
       Problem problem({n, 4, 1, 0, true, false}, loss);
-      problem.Y.setConstant(std::holds_alternative<Hinge>(loss) ? 1 : 5);
+      problem.Y.setConstant(expected_target(loss, 5) ? 1 : 5);
       SolveReport report;
       const RowProblem rows(problem);
       const LinearSolution found = rows.solve(1e-6, report);

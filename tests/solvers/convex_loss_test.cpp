@@ -123,7 +123,7 @@ TEST(ConvexLoss, ConvergesWhereAConstantIsPerfect) {
   for (const Index n : {1, 30}) {
     for (const Loss& loss : all_losses(1)) {
       Problem problem({n, 4, 1, 0, true, false}, loss);
-      problem.Y.setConstant(std::holds_alternative<Hinge>(loss) ? 1 : 5);
+      problem.Y.setConstant(expected_target(loss, 5) ? 1 : 5);
       SolveReport report;
       const LinearSolution found = problem.solve(Direction::newton, 1e-6, report);
       EXPECT_EQ(report.status, SolveStatus::converged) << loss_name(loss) << " " << report.message;

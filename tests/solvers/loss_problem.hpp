@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "support/loss_targets.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina::testing {
@@ -23,8 +24,8 @@ inline std::vector<Case> cases() {
 inline std::vector<Loss> all_losses(Index p) {
   std::vector<double> levels;
   for (Index j = 0; j < p; ++j) levels.push_back((static_cast<double>(j) + 0.5) / static_cast<double>(p + 1));
-  return {Squared{},  Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball(levels),
-          Absolute{}, Hinge{}};
+  return {Squared{}, Huber(0.5), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Pinball(levels), Absolute{},
+          Hinge{},   Logistic{}};
 }
 
 // A problem with a tenth of its targets far off.
@@ -42,7 +43,7 @@ struct Problem {
     Y = phi * random_matrix(shape.m, shape.p, 2) + random_matrix(shape.n, shape.p, 3);
     Y.array() += 3;
     for (Index i = 0; i < shape.n; i += 10) Y.row(i).array() += 20;
-    if (std::holds_alternative<Hinge>(loss)) Y = (Y.array() > 3).select(Matrix<double>::Ones(shape.n, shape.p), -1);
+    Y = targets_for(loss, Y, 3);
     w = Vector<double>::Ones(shape.n);
     if (shape.weighted) w = random_matrix(shape.n, 1, 4).cwiseAbs().array() + 0.1;
     root = Matrix<double>::Identity(shape.p, shape.p);

@@ -9,11 +9,13 @@
 
 namespace carmina {
 
-// How far a phase of the work has come. `total` is 0 while it is not known.
+// How far a phase of the work has come, in rows unless there is a word for what is counted; then `total` is the most
+// there may be. It is 0 while it is not known.
 struct Progress {
   std::string_view phase;
   Index done = 0;
   Index total = 0;
+  std::string_view step = {};  // "iteration"
 };
 
 struct Execution {

@@ -6,8 +6,10 @@
 #pragma once
 #include <carmina/core/error.hpp>
 #include <carmina/core/matrix.hpp>
+#include <carmina/core/parameter.hpp>
 #include <functional>
 #include <memory>
+#include <tuple>
 
 namespace carmina {
 
@@ -23,6 +25,12 @@ struct Polynomial {
 
   // coef0 < 0 would not be positive semi-definite.
   explicit Polynomial(double exponent = 3, double slope = 1.0, double constant = 1.0);
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"degree", &Polynomial::degree, "Degree of the polynomial kernel (gamma <x, z> + coef0)^degree [3]"},
+        Parameter{"gamma", &Polynomial::gamma, "Factor in the polynomial kernel [1 / number of inputs]"},
+        Parameter{"coef0", &Polynomial::coef0, "Constant in the polynomial kernel [1]"}};
+  }
 
   template <Real T>
   void values(const T* X, Index rows, const T* Z, Index count, Index d, T* out, Index ldo) const;

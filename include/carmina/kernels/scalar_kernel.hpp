@@ -21,11 +21,7 @@ using KernelParameters = std::map<std::string, double>;
 
 // The names that make_scalar_kernel takes.
 std::vector<std::string> scalar_kernel_names();
-// What each parameter by name is, in a few words for help, with the kernel and the default.
-struct KernelParameterHelp {
-  std::string name, help;
-};
-const std::vector<KernelParameterHelp>& kernel_parameter_help();
+const std::vector<ParameterHelp>& kernel_parameter_help();
 
 // By name, with a width if it has one, else without; what is not given takes its default. Error, with what there is,
 // for an unknown kernel or parameter. A Callable or a SpectralMixture has more than numbers by name.

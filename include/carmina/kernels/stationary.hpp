@@ -3,11 +3,13 @@
 #pragma once
 #include <carmina/core/error.hpp>
 #include <carmina/core/matrix.hpp>
+#include <carmina/core/parameter.hpp>
 #include <carmina/random/philox.hpp>
 #include <cmath>
 #include <concepts>
 #include <numbers>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -45,11 +47,12 @@ class LengthScale {
 // What the stationary scalar kernels share. Such a kernel is a function of x - z divided by its length scale;
 // pairwise.hpp has the others.
 //
-// It supplies: name; length_scale; distance, which of the two below it takes; of_distances, its values from them, in
-// place; unit_frequency, the i-th draw from its spectral measure (mathematics.md 1a); quasi_frequency, the same measure
-// as a function of d + 1 uniform numbers, the last for the random scale of a mixture; radial, whether the measure is
-// invariant under rotations; and, for curl-free and divergence-free kernels, slopes of g where k = g(|delta|^2 / 2),
-// with why_not_differentiable() saying why there are none.
+// It supplies: name; length_scale; its parameters, if any, which its constructor takes after that (core/parameter.hpp);
+// distance, which of the two below it takes; of_distances, its values from them, in place; unit_frequency, the i-th
+// draw from its spectral measure (mathematics.md 1a); quasi_frequency, the same measure as a function of d + 1 uniform
+// numbers, the last for the random scale of a mixture; radial, whether the measure is invariant under rotations; and,
+// for curl-free and divergence-free kernels, slopes of g where k = g(|delta|^2 / 2), with why_not_differentiable()
+// saying why there are none.
 
 enum class Distance { squared, manhattan };  // |delta|^2, or the sum of |delta_j|
 
@@ -158,11 +161,12 @@ struct Matern {
     length_scale.check("Matern");
     require(nu > 0 && nu <= 100, "Matern: nu must be positive and at most 100 (Gaussian serves beyond), found {}", nu);
   }
+  static constexpr auto parameters() {
+    return std::tuple{Parameter{"nu", &Matern::nu, "Smoothness of the matern kernel [1.5]"}};
+  }
 
   template <Real T>
-  void of_distances(T* r, Index count) const {
-    for (Index i = 0; i < count; ++i) r[i] = static_cast<T>(value(std::sqrt(2 * nu * static_cast<double>(r[i]))));
-  }
+  void of_distances(T* r, Index count) const;
 
   // With t = r^2/2, a^2 = 4 nu t and (a^nu K_nu)' = -a^nu K_(nu-1):
   // g' = -2 nu c a^(nu-1) K_(nu-1)(a), g'' = (2 nu)^2 c a^(nu-2) K_(nu-2)(a), c = 2^(1-nu) / Gamma(nu).
@@ -196,6 +200,9 @@ struct RationalQuadratic {
       : length_scale(std::move(width)), shape(mixture_shape) {
     length_scale.check("RationalQuadratic");
     require(shape > 0 && std::isfinite(shape), "RationalQuadratic: shape must be positive and finite, found {}", shape);
+  }
+  static constexpr auto parameters() {
+    return std::tuple{Parameter{"shape", &RationalQuadratic::shape, "Shape of the rational_quadratic kernel [1]"}};
   }
 
   template <Real T>

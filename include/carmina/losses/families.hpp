@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/core/matrix.hpp>
+#include <carmina/core/parameter.hpp>
+#include <carmina/losses/logistic.hpp>
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,12 +16,13 @@ namespace carmina {
 
 // What a loss supplies. A loss l(f, y) is of one row: predictions f and targets y, p numbers each.
 //
-// There are two families, and row_functions.hpp has the loops over outputs for both. With l* the conjugate,
+// There are three families, and row_functions.hpp has the loops over outputs for all. With l* the conjugate,
 // l*(u) = sup_f u.f - l(f, y), and prox_rho(z) = argmin_f l(f, y) + |f - z|^2 / (2 rho)  (mathematics.md 2c):
 //
 // - radial: l(f, y) = g(|r|), r = f - y, in the Euclidean norm. Then l*(u) = g*(|u|) + u.y, and prox_rho(y + u) lies on
 //   the way from y to y + u, at length shrink(|u|, rho).
 // - entrywise: l(f, y) = sum_j l_j(f_j, y_j).
+// - of a whole row: the outputs are coupled (logistic.hpp), and the loss has the loops itself.
 
 template <class L>
 concept RadialLoss = L::radial && requires(const L& loss, double n, double rho, Index p) {
@@ -46,6 +50,21 @@ concept EntrywiseLoss = !L::radial && !L::smooth && requires(const L& loss, doub
   loss.check(j);
   { loss.expected_target(y) } -> std::same_as<const char*>;
 };
+
+template <class L>
+concept WholeRowLoss = !L::radial && L::whole_row && L::smooth &&
+                       requires(const L& loss, const double* f, double* out, double rho, double& along, Index p) {
+                         { loss.value(f, f, p) } -> std::same_as<double>;
+                         { loss.part(f, f, p, p) } -> std::same_as<double>;  // of one output, of the value
+                         loss.gradient(f, f, p, out);
+                         loss.prox(f, f, rho, p, out);
+                         loss.curvature(f, f, rho, p, out, out, along);
+                         { loss.conjugate(f, f, p) } -> std::same_as<double>;
+                         loss.into_domain(out, f, p);
+                         loss.shift(out, f, f, p);  // a gradient, to that of predictions with an intercept more
+                         loss.check(p);
+                         { loss.expected_row(f, p) } -> std::same_as<const char*>;
+                       };
 
 // What radial losses have in common: they take any target and any number of outputs.
 struct RadialLossBase {
@@ -82,6 +101,9 @@ struct Huber : RadialLossBase {
 
   explicit Huber(double threshold = 1.0) : kappa(threshold) {
     require(kappa > 0 && std::isfinite(kappa), "Huber: kappa must be positive and finite, found {}", kappa);
+  }
+  static constexpr auto parameters() {
+    return std::tuple{Parameter{"kappa", &Huber::kappa, "Where the huber loss turns linear [1]"}};
   }
 
   double value(double n) const { return n <= kappa ? n * n / 2 : kappa * (n - kappa / 2); }
@@ -124,6 +146,10 @@ struct EpsilonInsensitive : RadialLossBase {
     require(epsilon >= 0 && std::isfinite(epsilon),
             "EpsilonInsensitive: epsilon must be finite and not negative, found {}", epsilon);
   }
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"epsilon", &EpsilonInsensitive::epsilon, "What the epsilon_insensitive losses forgive [0.1]"}};
+  }
 
   double value(double n) const { return std::max(n - epsilon, 0.0); }
   double slope(double n) const { return n > epsilon ? 1 : 0; }
@@ -146,6 +172,10 @@ struct SquaredEpsilonInsensitive : RadialLossBase {
   explicit SquaredEpsilonInsensitive(double width = 0.1) : epsilon(width) {
     require(epsilon >= 0 && std::isfinite(epsilon),
             "SquaredEpsilonInsensitive: epsilon must be finite and not negative, found {}", epsilon);
+  }
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"epsilon", &SquaredEpsilonInsensitive::epsilon, "What the epsilon_insensitive losses forgive [0.1]"}};
   }
 
   double value(double n) const { return slope(n) * slope(n) / 2; }
@@ -173,6 +203,10 @@ struct Pinball {
     for (const double tau : levels) {
       require(tau > 0 && tau < 1, "Pinball: levels must be between 0 and 1, found {}", tau);
     }
+  }
+  static constexpr auto parameters() {
+    return std::tuple{
+        Parameter{"levels", &Pinball::levels, "Levels of the pinball loss, with commas; one target: jointly [0.5]"}};
   }
 
   double level(Index j) const { return levels.size() == 1 ? levels[0] : levels[static_cast<std::size_t>(j)]; }

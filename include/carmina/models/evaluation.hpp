@@ -2,6 +2,7 @@
 #pragma once
 #include <carmina/models/predictor.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@ namespace carmina {
 
 struct Score {
   std::string target;
-  double rmse = 0;   // root mean squared error
+  double rmse = 0;   // root mean squared error; with the logistic loss that of the target's mean by the probabilities
   double rrmse = 0;  // error relative to predicting the training mean (mathematics.md 2e); NaN when that has no error
   double r2 = 0;     // 1 - squared error / variance of these rows; NaN when they do not vary
   double loss = 0;   // mean of the model's own loss, of this target alone
@@ -20,6 +21,9 @@ struct Evaluation {
   double weight = 0;  // their sum; the number of rows when there are no weights
   std::vector<Score> targets;
   Score average;  // means over targets; the loss is that of rows, as in the fit's objective
+  // Where the model has probabilities: the mean of -log of that of the row's class, and the share of rows whose class
+  // has the largest.
+  std::optional<double> log_loss, accuracy;
 };
 
 // Names of what a machine predicts: its targets', y1, y2, ... where it has none; of joint quantiles target@level.

@@ -2,6 +2,7 @@
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/core/matrix.hpp>
+#include <carmina/data/input_transform.hpp>
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/spectrum.hpp>
 #include <carmina/losses/loss.hpp>
@@ -19,22 +20,54 @@ namespace carmina {
 // (models/alpha_path.hpp).
 enum class AlphaScore { gcv, leave_one_out };
 
+// What inputs are scaled by: nothing; mean and deviation of each column; its quartiles, far values being limited; or
+// what the data suggest.
+class InputScaling {
+ public:
+  enum Rule { none, standard, robust, automatic };
+  InputScaling(bool scaled) : rule_(scaled ? standard : none) {}  // NOLINT: yes or no
+  InputScaling(Rule rule) : rule_(rule) {}                        // NOLINT: one of the rules
+  Rule rule() const { return rule_; }
+  bool operator==(const InputScaling&) const = default;
+
+ private:
+  Rule rule_;
+};
+const std::vector<std::string>& input_scaling_names();  // in the order of the rules
+InputScaling parse_input_scaling(const std::string& name);
+std::string input_scaling_name(const InputScaling& scaling);
+
+// Where a kernel by name gets its width when none is given: chosen with alpha by the errors of rows left out; the
+// median distance between rows; or chosen, one for each input.
+enum class WidthRule { automatic, median, per_input };
+// Whether distances are taken in a metric that is learnt from the gradients of a first fit.
+enum class MetricRule { automatic, identity, learn };
+
+constexpr Index usual_components = 1000;
+constexpr double usual_alpha = 1;  // where nothing can choose
+
 struct FitOptions : EarlyStopping {
-  // The kernel: a value, or a name with a width; no width means the median distance between rows. A kernel that has
-  // none takes none; Polynomial's gamma, when not given, is then 1 / number of inputs.
+  // What is "auto", or has no value, is chosen by the data (models/choose/choose.hpp); with a kernel, a width, an alpha
+  // and a number of components given, "auto" is a Gaussian kernel and Fourier features.
+
+  // The kernel: a value, or a name with a width. A kernel that has no width takes none; Polynomial's gamma, when not
+  // given, is then 1 / number of inputs.
   std::optional<Kernel> kernel;
-  std::string kernel_name = "gaussian";
+  std::string kernel_name = "auto";
   KernelParameters kernel_parameters;  // with a name: Matern's nu, Polynomial's degree, ...
   std::optional<LengthScale> length_scale;
+  WidthRule width = WidthRule::automatic;  // with a name and no length_scale
+  MetricRule metric = MetricRule::automatic;
   OutputCoupling coupling;  // with a name: how outputs go together
 
-  std::string approximation = "fourier";         // or "exact", or a sketch's name, with n_components and its defaults
+  // "auto", "fourier", "exact", or a sketch's name, with n_components and its defaults
+  std::string approximation = "auto";
   std::optional<sketches::Distribution> sketch;  // a sketch as it is, in the place of approximation
-  Index n_components = 1000;                     // feature columns of a Fourier map: twice the number of frequencies
+  std::optional<Index> n_components;             // feature columns of a Fourier map: twice the number of frequencies
   Sampling sampling = Sampling::iid;             // of a Fourier map's frequencies
   Loss loss;                                     // l; several levels of Pinball and one target: all of them jointly
   bool non_crossing = false;                     // quantiles of ascending levels: predictions are put in order
-  double alpha = 1.0;                            // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
+  std::optional<double> alpha;                   // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
   // Widths, multiples of the terms and alpha (the noise variance) are learnt by the evidence of the Fourier features
   // (models/fit/learn_kernel.hpp), the kernel's widths being where that starts: on all rows, or some `evidence_rows` of
   // more.
@@ -44,8 +77,9 @@ struct FitOptions : EarlyStopping {
   std::optional<AlphaScore> alpha_by;
   std::vector<double> alphas;  // none: path_alphas()
   bool fit_intercept = true;
-  bool scale_inputs = false;  // zero mean, unit variance per column
-  bool fill_missing = false;  // missing inputs take the training mean
+  InputScaling scale_inputs = InputScaling::automatic;
+  std::optional<InputTransform> transform;  // in the place of scale_inputs and fill_missing
+  bool fill_missing = false;                // missing inputs take the training mean
   // "auto"; squared loss: "direct", "cg", of Fourier models also "lsmr", "idr", "sgd", "adam"; other losses: "newton",
   // "lbfgs", "adam"
   std::string solver = "auto";
@@ -54,12 +88,21 @@ struct FitOptions : EarlyStopping {
   double tol = 1e-6;
   std::uint64_t seed = 0;
 
+  // Squared loss, direct solution: the variance of the noise and the errors of rows left out, for deviations and
+  // intervals of predictions (models/posterior.hpp); of many rows from a sample.
+  bool estimate_noise = true;
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix
 
   std::vector<std::string> input_names, target_names;  // kept in the model, so that columns are found by name again
   Execution execution;
 
   void check() const;  // Error for a value out of range
+  Index components() const { return n_components.value_or(usual_components); }
+  // What the words stand for where nothing is chosen: a Gaussian kernel, Fourier features, alpha 1, inputs scaled where
+  // the width is the median.
+  FitOptions without_choices() const;
+  // Whether the width of the kernel comes from the data.
+  bool width_from_data() const { return !kernel && !length_scale; }
   // Of the sums over rows that keep_moments keeps, with p targets.
   double moment_bytes(Index p) const;
   // The sketch given or named; none for "fourier" and "exact".

@@ -29,14 +29,32 @@ struct PathPoint {
       leave_one_out;  // mean of |e|^2 / 2, when asked for (solvers/squared/alpha_path_solve.hpp says what e is)
 };
 
+// From the scores f of classes to probabilities: those in proportion to exp(scale f_j) max(f_j, floor)^power, which
+// keep the order of the scores. One output f stands for the scores -f/2 and f/2 of the classes -1 and 1.
+struct Calibration {
+  double scale = 1, power = 0, floor = 1;
+  void check() const;  // Error unless scale is positive, power not negative and floor positive, all finite
+  // f (p) to probabilities (p), or (2) for one output; out must not be f
+  void apply(const double* f, Index p, double* out) const;
+  bool operator==(const Calibration&) const = default;
+};
+
+// Outputs that are missing in the same rows, where no coupling joins them with the others: a fit of their own.
+struct PatternRecord {
+  std::vector<Index> columns;
+  std::vector<Index> rows;                      // of an exact machine: the anchors that have these targets
+  std::shared_ptr<const Moments> moments = {};  // as FitRecord's, of the rows that have these targets
+};
+
 // What the fit was asked and what it saw; kept in the file.
 struct FitRecord {
   std::string approximation;  // "fourier", "exact" or a sketch's name
   Index n_components = 0;
   sketches::Parameters sketch;  // what a sketch has besides n_components
   Loss loss;
-  bool joint_quantiles = false;  // outputs are the levels of a pinball loss, all of one target
-  bool non_crossing = false;     // predictions are put in ascending order
+  std::optional<Calibration> calibration;  // none: a softmax if the loss is logistic, else no probabilities
+  bool joint_quantiles = false;            // outputs are the levels of a pinball loss, all of one target
+  bool non_crossing = false;               // predictions are put in ascending order
   Sampling sampling = Sampling::iid;
   double alpha = 0;
   std::shared_ptr<const std::vector<PathPoint>> path;  // what alpha was chosen from; not in the file
@@ -44,15 +62,27 @@ struct FitRecord {
   bool fit_intercept = true, scale_inputs = false, fill_missing = false;
   bool missing_targets = false;  // some rows had targets for some of the outputs alone
   std::uint64_t seed = 0;
-  Index rows = 0;  // of positive weight, with a target
+  Index rows = 0;              // of positive weight, with a target
   Vector<double> target_mean;  // (p), of the training rows: the yardstick of RRMSE
   std::vector<std::string> input_names, target_names;
   SolveReport report;
 
-  // What the variance of predictions needs besides the model (models/posterior.hpp).
-  std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; not in the file
+  // What the variance of predictions and their intervals need besides the model (models/posterior.hpp).
+  Vector<double> noise;     // (p), variance of the noise by rows left out; empty: not known
+  Matrix<double> left_out;  // (interval_levels(), p + 1): quantiles of their normalised errors, the last column jointly
+  std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; in files if asked for
   Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
+  std::vector<PatternRecord> patterns;     // in the place of `moments` where targets are missing; not in the file
+
+  bool fourier() const;
+  bool exact() const;
+  std::optional<sketches::Distribution> chosen_sketch() const;  // of a kernel machine that is neither
 };
+
+// Why a machine with this record has no probabilities; empty: it has.
+std::string why_no_probabilities(const FitRecord& record);
+// Scores (n, p) to probabilities (n, p), or (n, 2) for one output.
+Matrix<double> probabilities_of(const FitRecord& record, const Matrix<double>& scores);
 
 // A kernel made of functions cannot be in a file: who can keep it elsewhere (Python's pickle) keeps it apart.
 enum class KernelStorage { in_file, apart };
@@ -82,6 +112,12 @@ class KernelMachine {
   Matrix<T> predict(ConstView<T> X, const Execution& execution = {}) const;
   void predict(ConstView<T> X, View<T> out, const Execution& execution = {}) const;  // out (n, p)
 
+  // Probabilities of the classes (n, p), of one output those of -1 and 1 (n, 2). Error where they are not known: the
+  // loss is not logistic and nobody has calibrated the scores.
+  Matrix<T> probabilities(ConstView<T> X, const Execution& execution = {}) const;
+  // The same machine with another calibration.
+  KernelMachine calibrated(std::optional<Calibration> calibration) const;
+
   // One prediction per term of a sum kernel, without the intercept: they add up to predict() less the intercept.
   std::vector<Matrix<T>> predict_parts(ConstView<T> X, const Execution& execution = {}) const;
 
@@ -93,10 +129,13 @@ class KernelMachine {
   const Vector<T>& intercept() const { return intercept_; }
   const FitRecord& record() const { return record_; }
 
-  ModelFile to_file(KernelStorage storage = KernelStorage::in_file) const;
+  // `variances`: with the sums that a Fourier machine needs for deviations and intervals; Error when it holds none.
+  ModelFile to_file(KernelStorage storage = KernelStorage::in_file, bool variances = false) const;
   static KernelMachine from_file(const ModelFile& file, const std::string& source,
                                  const std::optional<Kernel>& apart = {});
-  void save(const std::string& path) const { write_model_file(path, to_file()); }
+  void save(const std::string& path, bool variances = false) const {
+    write_model_file(path, to_file(KernelStorage::in_file, variances));
+  }
 
  private:
   Kernel kernel_;

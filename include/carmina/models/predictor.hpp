@@ -40,12 +40,27 @@ class Predictor {
   Matrix<double> predict(ConstView<double> X, const Execution& execution = {}) const;
   Matrix<float> predict(ConstView<float> X, const Execution& execution = {}) const;
 
-  // Why deviations are not known; empty: they are. They are for spectral mixtures and for exact machines with the
-  // squared loss and a positive alpha, as a file keeps no sums of features.
+  // Why probabilities are not known; empty: they are, the loss being logistic or the scores calibrated.
+  std::string why_no_probabilities() const;
+  // Of the classes: (n, dim_out), or (n, 2) for one output, of -1 and 1. Error where they are not known.
+  Matrix<double> predict_probabilities(ConstView<double> X, const Execution& execution = {}) const;
+  Matrix<float> predict_probabilities(ConstView<float> X, const Execution& execution = {}) const;
+  // Names of their columns: those of the outputs, or of one output name=-1 and name=1.
+  std::vector<std::string> class_names() const;
+
+  // Why deviations, or intervals, are not known; empty: they are. Deviations are for spectral mixtures and for direct
+  // squared-loss fits with a positive alpha, of Fourier machines where the file holds their variances; intervals for
+  // the latter alone.
   std::string why_no_std() const;
+  std::string why_no_interval() const;
   // (n, dim_out): standard deviation of a new observation, noise included. Error where they are not known.
   Matrix<double> predict_std(ConstView<double> X, const Execution& execution = {}) const;
   Matrix<float> predict_std(ConstView<float> X, const Execution& execution = {}) const;
+  // (n, 2 dim_out): ends of the interval of each output (models/posterior.hpp). Error where they are not known.
+  Matrix<double> predict_interval(ConstView<double> X, double coverage, bool joint = false,
+                                  const Execution& execution = {}) const;
+  Matrix<float> predict_interval(ConstView<float> X, double coverage, bool joint = false,
+                                 const Execution& execution = {}) const;
 
   // The model itself, of its kind; null for another.
   const AnyKernelMachine* kernel_machine() const;

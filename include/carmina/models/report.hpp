@@ -11,6 +11,19 @@ namespace carmina {
 
 enum class SolveStatus { converged, not_converged };
 
+// One setting that was tried where the data choose (FitOptions): `error` is the root mean square of the errors for rows
+// that are left out, in deviations of the targets.
+struct Choice {
+  std::string kernel;
+  double length_scale;
+  std::string metric;  // "identity", "per input", "learnt"
+  double alpha;
+  std::string approximation;
+  double rows;  // that it was tried on, by weight
+  double error;
+  bool chosen;
+};
+
 struct [[nodiscard]] SolveReport {
   std::string solver;  // the one that ran, one of solver_names()
   std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
@@ -22,6 +35,8 @@ struct [[nodiscard]] SolveReport {
   double objective = std::numeric_limits<double>::quiet_NaN();  // J at the solution, where the solver knows it
   std::string message;                                  // what the user should know; empty when nothing is remarkable
   std::vector<std::pair<std::string, double>> seconds;  // per phase, in order
+  std::vector<Choice> choices;                          // what was tried, where the data chose
+  std::string text;                                     // the same in words: what was chosen and why
 };
 
 // Adds the seconds between construction and destruction to a report.

@@ -58,7 +58,7 @@ struct SpectralMixtureOptions {
   MixtureFamily family;
   // "adam": spectral points drawn anew for each step; "natural_gradient": the same, steps of means and scales by the
   // true natural gradient; "lbfgs": points drawn once. "auto": lbfgs.
-  std::string solver = "auto";
+  std::string solver = "auto";  // one of mixture_solver_names()
   Index max_iter = 500;
   double tol = 1e-5;            // relative progress at which learning stops
   double learning_rate = 0.05;  // of adam, in units of the starting widths
@@ -82,6 +82,8 @@ struct SpectralMixtureOptions {
 
   void check() const;
 };
+
+std::vector<std::string> mixture_solver_names();
 
 struct WeightedFrequencies;  // spectral points and their factors
 struct MixtureState;

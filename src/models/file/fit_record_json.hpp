@@ -9,5 +9,6 @@ namespace carmina {
 
 nlohmann::json record_to_json(const FitRecord& record);
 FitRecord record_from_json(const nlohmann::json& json);
+SolveReport report_from_json(const nlohmann::json& json);
 
 }  // namespace carmina

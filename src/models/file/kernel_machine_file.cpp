@@ -1,9 +1,11 @@
 // models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
 #include "models/file/fit_record_json.hpp"
+#include "models/file/moments_file.hpp"
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/posterior.hpp>
 
 namespace carmina {
 namespace {
@@ -75,82 +77,6 @@ Kernel kernel_from(const Json& json, const ModelFile& file) {
   return Kernel(std::move(terms));
 }
 
-}  // namespace
-
-Json record_to_json(const FitRecord& record) {
-  Json seconds = Json::array();
-  for (const auto& [phase, spent] : record.report.seconds) seconds.push_back({phase, spent});
-  return {{"approximation", record.approximation},
-          {"n_components", record.n_components},
-          {"sampling", sampling_name(record.sampling)},
-          {"sketch", record.sketch},
-          {"loss", {{"name", loss_name(record.loss)}, {"parameters", loss_parameters(record.loss)}}},
-          {"joint_quantiles", record.joint_quantiles},
-          {"non_crossing", record.non_crossing},
-          {"alpha", record.alpha},
-          {"evidence", record.evidence ? Json(*record.evidence) : Json()},
-          {"fit_intercept", record.fit_intercept},
-          {"scale_inputs", record.scale_inputs},
-          {"fill_missing", record.fill_missing},
-          {"missing_targets", record.missing_targets},
-          {"seed", record.seed},
-          {"rows", record.rows},
-          {"input_names", record.input_names},
-          {"target_names", record.target_names},
-          {"report",
-           {{"solver", record.report.solver},
-            {"reason", record.report.reason},
-            {"memory", record.report.memory},
-            {"converged", record.report.status == SolveStatus::converged},
-            {"iterations", record.report.iterations},
-            {"residual", record.report.residual},
-            {"objective", record.report.objective},
-            {"message", record.report.message},
-            {"seconds", seconds}}}};
-}
-
-FitRecord record_from_json(const Json& json) {
-  FitRecord record;
-  json.at("approximation").get_to(record.approximation);
-  json.at("n_components").get_to(record.n_components);
-  record.sampling = parse_sampling(json.value("sampling", std::string("iid")));
-  record.sketch = json.value("sketch", sketches::Parameters());
-  if (json.contains("loss")) {
-    const Json& loss = json.at("loss");
-    record.loss = make_loss(loss.at("name").get<std::string>(), loss.at("parameters").get<LossParameters>());
-  }
-  record.joint_quantiles = json.value("joint_quantiles", false);
-  record.non_crossing = json.value("non_crossing", false);
-  json.at("alpha").get_to(record.alpha);
-  if (const auto found = json.find("evidence"); found != json.end() && found->is_number()) {
-    record.evidence = found->get<double>();
-  }
-  json.at("fit_intercept").get_to(record.fit_intercept);
-  json.at("scale_inputs").get_to(record.scale_inputs);
-  json.at("fill_missing").get_to(record.fill_missing);
-  record.missing_targets = json.value("missing_targets", false);
-  json.at("seed").get_to(record.seed);
-  json.at("rows").get_to(record.rows);
-  json.at("input_names").get_to(record.input_names);
-  json.at("target_names").get_to(record.target_names);
-  const Json& report = json.at("report");
-  report.at("solver").get_to(record.report.solver);
-  record.report.reason = report.value("reason", std::string());
-  record.report.memory = report.value("memory", std::string());
-  record.report.status = report.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
-  report.at("iterations").get_to(record.report.iterations);
-  report.at("residual").get_to(record.report.residual);
-  // A number that is not finite is null in JSON.
-  if (const auto found = report.find("objective"); found != report.end() && found->is_number()) {
-    record.report.objective = found->get<double>();
-  }
-  report.at("message").get_to(record.report.message);
-  report.at("seconds").get_to(record.report.seconds);
-  return record;
-}
-
-namespace {
-
 void put_vector(ModelFile& file, const std::string& name, const Vector<double>& values) {
   if (values.size() > 0) file.put<double>(name, Matrix<double>(values));
 }
@@ -189,8 +115,13 @@ HadamardFrequencies get_structured(const ModelFile& file, const Kernel& kernel) 
 }  // namespace
 
 template <Real T>
-ModelFile KernelMachine<T>::to_file(KernelStorage storage) const {
+ModelFile KernelMachine<T>::to_file(KernelStorage storage, bool variances) const {
   ModelFile file;
+  if (variances) {
+    const std::string reason = why_no_deviation(record_);
+    require(reason.empty(), "save: {}", reason);
+    if (record_.moments) put_moments(file, *record_.moments);
+  }
   Json description = {{"fit", record_to_json(record_)}};
   if (storage == KernelStorage::in_file) description["kernel"] = to_json(kernel_, file);
   std::visit(
@@ -203,10 +134,16 @@ ModelFile KernelMachine<T>::to_file(KernelStorage storage) const {
         put_vector(file, "input_shift", map.transform().shift);
         put_vector(file, "input_factor", map.transform().factor);
         put_vector(file, "input_fill", map.transform().fill);
+        if (std::isfinite(map.transform().limit)) {
+          put_vector(file, "input_limit", Vector<double>::Constant(1, map.transform().limit));
+        }
+        if (map.transform().metric.size() > 0) file.put<double>("input_metric", map.transform().metric);
       },
       *map_);
   put_vector(file, "target_mean", record_.target_mean);
   put_vector(file, "row_weights", record_.weights);
+  put_vector(file, "noise", record_.noise);
+  if (record_.left_out.size() > 0) file.put<double>("left_out", record_.left_out);
   if (output_root_.size() > 0) file.put<T>("output_root", output_root_);
   file.put<T>("coefficients", coefficients_);
   file.put<T>("intercept", Matrix<T>(intercept_));
@@ -232,12 +169,30 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Index d = structured ? signs.dim_in : base.cols();
     InputTransform transform{get_vector(file, "input_shift", d), get_vector(file, "input_factor", d),
                              get_vector(file, "input_fill", d)};
+    if (file.tensors.contains("input_limit")) {
+      transform.limit = get_vector(file, "input_limit", 1)[0];
+      require(transform.limit > 0, "'input_limit' must be positive, found {}", transform.limit);
+    }
+    if (file.tensors.contains("input_metric")) {
+      transform.metric = file.get<double>("input_metric");
+      require(transform.metric.rows() == d && transform.metric.cols() == d && transform.metric.allFinite(),
+              "'input_metric' must be {} x {} finite numbers", d, d);
+    }
     require(transform.shift.size() == transform.factor.size(), "input_shift and input_factor do not go together");
     const Matrix<T> intercept_column = file.get<T>("intercept");
     const Vector<T> intercept = Eigen::Map<const Vector<T>>(intercept_column.data(), intercept_column.size());
     record.target_mean = get_vector(file, "target_mean", intercept.size());
     record.weights = get_vector(file, "row_weights", fourier ? 0 : base.rows());
     require(record.weights.size() == 0 || (record.weights.array() > 0).all(), "'row_weights' must be positive");
+    record.noise = get_vector(file, "noise", intercept.size());
+    require((record.noise.array() >= 0).all(), "'noise' must not be negative");
+    if (file.tensors.contains("left_out")) {
+      record.left_out = file.get<double>("left_out");
+      const auto levels = static_cast<Index>(interval_levels().size());
+      require(record.left_out.rows() == levels && record.left_out.cols() == intercept.size() + 1,
+              "'left_out' is {} x {}, expected {} x {}", record.left_out.rows(), record.left_out.cols(), levels,
+              intercept.size() + 1);
+    }
     kernel.check_dimensions(d, intercept.size());
     const auto make_map = [&]() -> Map {
       if (structured) return FourierMap<T>(std::move(signs), std::move(transform));
@@ -252,6 +207,8 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
       return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));
     };
     std::shared_ptr<const Map> map = share_map<T>(make_map());
+    const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map);
+    if (!record.exact()) record.moments = get_moments(file, features, intercept.size(), record.rows);
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,
@@ -283,8 +240,8 @@ AnyKernelMachine load_kernel_machine(const std::string& path) {
   return kernel_machine_from_file(read_model_file(path), path);
 }
 
-template ModelFile KernelMachine<float>::to_file(KernelStorage) const;
-template ModelFile KernelMachine<double>::to_file(KernelStorage) const;
+template ModelFile KernelMachine<float>::to_file(KernelStorage, bool) const;
+template ModelFile KernelMachine<double>::to_file(KernelStorage, bool) const;
 template KernelMachine<float> KernelMachine<float>::from_file(const ModelFile&, const std::string&,
                                                               const std::optional<Kernel>&);
 template KernelMachine<double> KernelMachine<double>::from_file(const ModelFile&, const std::string&,

@@ -36,64 +36,47 @@ Matrix<double> unpacked(const Matrix<double>& values, Index n, const char* name)
   return L;
 }
 
-// What the fit was asked, as far as it is not in the record.
+// What the fit was asked, as far as it is not in the record: each(name, member) for what is written as it is.
+template <class Options, class Each>
+void plain_members(Options& o, const Each& each) {
+  each("n_mixtures", o.n_mixtures);
+  each("n_components", o.n_components);
+  each("solver", o.solver);
+  each("max_iter", o.max_iter);
+  each("tol", o.tol);
+  each("learning_rate", o.learning_rate);
+  each("step_draws", o.step_draws);
+  each("n_draws", o.n_draws);
+  each("n_starts", o.n_starts);
+  each("n_inducing", o.n_inducing);
+  each("learning_rows", o.learning_rows);
+}
+
 Json options_to_json(const SpectralMixtureOptions& o) {
   const auto* given = std::get_if<LearntFactors>(&o.coupling);
   const LearntFactors factors = given ? *given : LearntFactors{};
-  return {{"n_mixtures", o.n_mixtures},
-          {"n_components", o.n_components},
-          {"parameterization", parameterization_name(o.parameterization)},
-          {"allocation", allocation_name(o.allocation)},
-          {"kl_copies", kl_copies_name(o.kl_copies)},
-          {"solver", o.solver},
-          {"max_iter", o.max_iter},
-          {"tol", o.tol},
-          {"learning_rate", o.learning_rate},
-          {"step_draws", o.step_draws},
-          {"n_draws", o.n_draws},
-          {"n_starts", o.n_starts},
-          {"n_inducing", o.n_inducing},
-          {"outputs", coupling_name(o.coupling)},
-          {"rank", factors.rank},
-          {"phases", factors.phases},
-          {"learning_rows", o.learning_rows}};
+  Json json = {{"parameterization", parameterization_name(o.parameterization)},
+               {"allocation", allocation_name(o.allocation)},
+               {"kl_copies", kl_copies_name(o.kl_copies)},
+               {"outputs", coupling_name(o.coupling)},
+               {"rank", factors.rank},
+               {"phases", factors.phases}};
+  plain_members(o, [&](const char* name, const auto& value) { json[name] = value; });
+  return json;
 }
 
 SpectralMixtureOptions options_from_json(const Json& json) {
   SpectralMixtureOptions o;
-  json.at("n_mixtures").get_to(o.n_mixtures);
-  json.at("n_components").get_to(o.n_components);
+  plain_members(o, [&](const char* name, auto& value) { json.at(name).get_to(value); });
   o.parameterization = parse_parameterization(json.at("parameterization").get<std::string>());
   o.allocation = parse_allocation(json.at("allocation").get<std::string>());
   o.kl_copies = parse_kl_copies(json.at("kl_copies").get<std::string>());
-  json.at("solver").get_to(o.solver);
-  json.at("max_iter").get_to(o.max_iter);
-  json.at("tol").get_to(o.tol);
-  json.at("learning_rate").get_to(o.learning_rate);
-  json.at("step_draws").get_to(o.step_draws);
-  json.at("n_draws").get_to(o.n_draws);
-  json.at("n_starts").get_to(o.n_starts);
-  json.at("n_inducing").get_to(o.n_inducing);
   o.coupling = parse_coupling(json.at("outputs").get<std::string>());
   if (auto* factors = std::get_if<LearntFactors>(&o.coupling)) {
     json.at("rank").get_to(factors->rank);
     json.at("phases").get_to(factors->phases);
   }
-  json.at("learning_rows").get_to(o.learning_rows);
   return o;
-}
-
-// Files of version 0.1 before they had a record: what the solver did stood beside the mixture.
-FitRecord old_record(const Json& about) {
-  FitRecord record;
-  SolveReport& report = record.report;
-  report.solver = about.at("solver").get<std::string>();
-  report.reason = about.at("reason").get<std::string>();
-  report.iterations = about.at("iterations").get<Index>();
-  report.status = about.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
-  report.message = about.at("message").get<std::string>();
-  report.seconds = about.at("seconds").get<std::vector<std::pair<std::string, double>>>();
-  return record;
 }
 
 }  // namespace
@@ -191,9 +174,12 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     m.evidence_ = about.at("evidence").get<double>();
     m.curve_ = about.at("curve").get<std::vector<double>>();
     m.start_evidences_ = about.at("start_evidences").get<std::vector<double>>();
-    const bool recorded = about.contains("fit");
-    m.record_ = recorded ? record_from_json(about.at("fit")) : old_record(about);
-    if (recorded) m.options_ = options_from_json(about.at("options"));
+    if (about.contains("fit")) {
+      m.record_ = record_from_json(about.at("fit"));
+      m.options_ = options_from_json(about.at("options"));
+    } else {
+      m.record_.report = report_from_json(about);  // files of version 0.1 before they had a record
+    }
     m.options_.inference = m.inference_;
     m.options_.family = m.parameters_.mixture.family;
     m.options_.fit_intercept = m.record_.fit_intercept;

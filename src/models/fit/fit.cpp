@@ -1,5 +1,6 @@
 // models/fit/fit.cpp -- what is decided before a fit proper: joint quantiles, alpha and widths that are chosen by the
 // data.
+#include "models/choose/choose.hpp"
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/learn_from_rows.hpp"
 #include "models/fit/repeated_targets.hpp"
@@ -25,6 +26,15 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   options.check();
   DataRows<T> rows(parts);
   require(rows.dim_out() > 0, "fit: Y has no columns");
+  if (leaves_choices(options)) {
+    SolveReport choosing;
+    KernelMachine<T> machine = fit(parts, choose(rows, options, choosing));
+    SolveReport& report = machine.record_.report;
+    report.seconds.insert(report.seconds.begin(), choosing.seconds.begin(), choosing.seconds.end());
+    report.choices = std::move(choosing.choices);
+    report.text = std::move(choosing.text);
+    return machine;
+  }
   const auto* pinball = std::get_if<Pinball>(&options.loss);
   const auto levels = pinball ? static_cast<Index>(pinball->levels.size()) : 1;
   if (rows.dim_out() == 1 && levels > 1) {
@@ -41,12 +51,18 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   std::visit([&](const auto& loss) { loss.check(rows.dim_out()); }, options.loss);
   if (options.by_evidence) {
     SolveReport learning;
-    FitOptions learnt = options;
-    const LearntKernel found = learn_from_rows(rows, options, learning);
+    FitOptions learnt = options.without_choices();
+    FitOptions features = learnt;  // the evidence is theirs, whatever is fitted with the kernel they find
+    features.approximation = "fourier";
+    features.sketch.reset();
+    if (learnt.approximation != "fourier" || learnt.sketch) features.n_components = usual_components;
+    const LearntKernel found = learn_from_rows(rows, features, learning);
     learnt.by_evidence = false;
     learnt.kernel = found.kernel;
     learnt.alpha = found.alpha;
-    KernelMachine<T> machine = FitPipeline<T>(rows, learnt).run();
+    FitPipeline<T> pipeline(rows, learnt);
+    pipeline.known_noise = found.alpha;
+    KernelMachine<T> machine = pipeline.run();
     FitRecord& record = machine.record_;
     record.evidence = found.evidence;
     record.report.seconds.insert(record.report.seconds.begin(), learning.seconds.begin(), learning.seconds.end());
@@ -57,11 +73,14 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     return machine;
   }
   if (options.alpha_by) {
-    const auto path = FitPipeline<T>(rows, options)
-                          .run_path(options.alphas.empty() ? path_alphas() : options.alphas,
-                                    *options.alpha_by == AlphaScore::leave_one_out);
+    FitPipeline<T> pipeline(rows, options);
+    const auto path = pipeline.run_path(options.alphas.empty() ? path_alphas() : options.alphas,
+                                        *options.alpha_by == AlphaScore::leave_one_out);
     const std::size_t best = best_point(path.points(), *options.alpha_by);
     KernelMachine<T> machine = path.machine(best);
+    pipeline.leave_out_at(path.points()[best].alpha);
+    machine.record_.noise = pipeline.noise;
+    machine.record_.left_out = pipeline.left_out;
     std::string& message = machine.record_.report.message;
     message = joined(message, end_of_alphas(path.points(), best));
     return machine;

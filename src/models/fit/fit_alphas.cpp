@@ -2,6 +2,7 @@
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/pattern_problems.hpp"
 #include "models/fit/ways.hpp"
+#include "solvers/squared/masked.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -14,8 +15,7 @@ namespace carmina {
 template <Real T>
 MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool leave_one_out) {
   require(task.squared, "path: it is for the squared loss, found loss '{}'", loss_name(options.loss));
-  require(task.solver == Solver::automatic || task.solver == Solver::direct,
-          "path: solver must be 'auto' or 'direct', found '{}'", options.solver);
+  require(task.may_factor(), "path: solver must be 'auto' or 'direct', found '{}'", options.solver);
   require(!options.by_evidence, "path: alpha is chosen in one way, found 'evidence' too");
   require(!alphas.empty(), "path: the list of alphas is empty");
   for (const double alpha : alphas) {
@@ -37,17 +37,20 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
   const AlphaPathProblem ridge{outputs, alphas, options.fit_intercept, leave_one_out};
   std::vector<AlphaPathSolution> found;
   if (task.missing) {
-    found = solve_patterns(*this, posed, [&](PatternProblem& part) {
-      PhaseTimer timer(report, "solve");
-      const AlphaPathProblem own{part.outputs, alphas, options.fit_intercept, leave_one_out};
+    const SolvePattern<T> solve = [&](PatternProblem<T>& part) {
+      PhaseTimer timer(part.fit.report, "solve");
+      const AlphaPathProblem own{part.fit.outputs, alphas, options.fit_intercept, leave_one_out};
       return part.sums ? primal_path(*part.features, *part.sums, nullptr, own, execution)
-                       : dual_path(std::move(part.K), part.dual, own, execution);
-    });
+                       : dual_path(std::move(part.posed.K), part.posed.dual, own, execution);
+    };
+    found = task.patterns_apart ? solve_patterns(*this, posed, solve)
+                                : masked_dual_path(std::move(posed.K), posed.dual, ridge, execution);
   } else if (posed.primal()) {
     const auto features = posed.features(rows);
     const Moments sums = sum(*features);
     PhaseTimer timer(report, "solve");
     found = primal_path(*features, sums, posed.expansion ? &*posed.expansion : nullptr, ridge, execution);
+    if (options.alpha_by && options.estimate_noise) path_sums_ = sums;
   } else {
     PhaseTimer timer(report, "solve");
     found = task.separable ? dual_path(std::move(posed.K), posed.dual, ridge, execution)
@@ -60,8 +63,9 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
       C.middleCols(static_cast<Index>(i) * q, q) = found[i].solution.coefficients;
     }
     const Matrix<double> theta = posed.to_map(C);
+    const Index rank = theta.cols() / static_cast<Index>(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      found[i].solution.coefficients = theta.middleCols(static_cast<Index>(i) * q, q);
+      found[i].solution.coefficients = theta.middleCols(static_cast<Index>(i) * rank, rank);
     }
   }
   std::vector<PathPoint> points;
@@ -77,9 +81,22 @@ MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool 
     points.push_back(point);
     solutions.push_back(std::move(one.solution));
   }
-  return {finish(std::move(posed.map), solutions[0]), std::move(points),
-          std::make_shared<const std::vector<LinearSolution>>(std::move(solutions))};
+  MachinePath<T> path{finish(path_sums_ ? posed.map : std::move(posed.map), solutions[0]), std::move(points),
+                      std::make_shared<const std::vector<LinearSolution>>(std::move(solutions))};
+  path_way_ = static_cast<const Way<T>*>(planned.way);
+  if (path_sums_) path_problem_ = std::move(posed);
+  return path;
 }
+
+// One more factorisation. The matrix of a dual problem was overwritten and is made again.
+template <Real T>
+void FitPipeline<T>::leave_out_at(double alpha) {
+  if (!options.estimate_noise || !task.apart()) return;
+  if (!path_problem_) path_problem_ = path_way_->pose(*this);
+  solve_posed(*this, *path_problem_, path_sums_ ? &*path_sums_ : nullptr, alpha);
+}
+template void FitPipeline<float>::leave_out_at(double);
+template void FitPipeline<double>::leave_out_at(double);
 template MachinePath<float> FitPipeline<float>::run_path(const std::vector<double>&, bool);
 template MachinePath<double> FitPipeline<double>::run_path(const std::vector<double>&, bool);
 

@@ -33,7 +33,7 @@ void FitPipeline<T>::prepare() {
     summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
                         !options.kernel && !options.length_scale, task.squared ? nullptr : &options.loss,
                         options.target_names);
-    transform = input_transform(summary, options, options.differential());
+    transform = options.transform ? *options.transform : input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);
     summary.sample.resize(0, 0);
   }
@@ -69,10 +69,16 @@ void FitPipeline<T>::see_missing_targets() {
     task.patterns_apart = task.patterns_apart && joining.cwiseAbs().maxCoeff() <= 1e-14 * largest;
   }
   require(
-      task.apart() || !task.path,
+      task.apart() || !task.path || task.exact(),
       "path: targets are missing in {} patterns, and the kernel couples outputs of different ones; a path of alphas "
-      "is for independent outputs here, cross-validation by folds for any",
+      "is then for approximation 'exact', cross-validation by folds for any",
       summary.patterns.size());
+}
+
+template <Real T>
+bool FitPipeline<T>::keeps_sums() const {
+  return options.keep_moments &&
+         task.patterns * square(task.m + task.p + 1) * number_bytes <= memory_limit(execution) / 4;
 }
 
 template <Real T>
@@ -86,7 +92,7 @@ template <Real T>
 void FitPipeline<T>::adopt(const PlannedWay& planned) {
   rows.read_at_once(planned.use.rows_at_once);
   report.memory = planned.use.text(plan_.limit);
-  report.solver = solver_name(planned.way->solver);
+  report.solver = planned.way->solver.word;
 }
 
 // Asked for by name; the only one that fits; or the one of least work among those whose work is known, else the first.
@@ -101,23 +107,23 @@ const PlannedWay& FitPipeline<T>::choose() {
     if (here < work) work = here, best = &planned;
   }
   const WayInfo& way = *best->way;
-  const std::string name = solver_name(way.solver);
+  const std::string_view name = way.solver.word;
+  const PlannedWay* direct = plan_.find(Solver::direct);
   const double order = way.order(task);
-  if (task.solver != Solver::automatic) {
+  if (!task.automatic()) {
     report.reason = format_text("{}: asked for", name);
   } else if (!task.squared) {
     report.reason = format_text("{}: loss '{}'", name, loss_name(options.loss));
-  } else if (way.solver == Solver::direct) {
+  } else if (best == direct) {
     report.reason = format_text("direct: a matrix of order {:.0f} fits in memory", order);
     if (other_work < 20 * work) {
       report.reason += format_text("; {:.2g} of the work of cg by the stored rates", work / other_work);
     }
-  } else if (!plan_.find(Solver::direct) && plan_.direct_bytes > 0) {
+  } else if (!direct && plan_.direct_bytes > 0) {
     report.reason = format_text("cg: with a matrix of order {:.0f} the fit would need {}, the memory budget is {}",
                                 order, format_bytes(plan_.direct_bytes), format_bytes(plan_.limit));
   } else {
-    report.reason =
-        format_text("{}: faster than factoring a matrix of order {:.0f}, by the number of operations", name, order);
+    report.reason = format_text("{}: faster than factoring a matrix of order {:.0f}, by the stored rates", name, order);
   }
   return *best;
 }
@@ -149,7 +155,7 @@ std::optional<PosedProblem<T>> FitPipeline<T>::pose_folds(Index folds) {
   prepare();
   for (const PlannedWay& planned : plan_.ways) {
     const auto& way = static_cast<const Way<T>&>(*planned.way);
-    if (!way.pose || task.missing || (way.solver == Solver::direct && !task.separable && task.exact())) continue;
+    if (!way.pose || task.missing || (!task.separable && task.exact())) continue;
     adopt(planned);
     return way.pose(*this);
   }
@@ -170,7 +176,7 @@ DualRows FitPipeline<T>::dual_rows(const HeldRows<T>& held) const {
 
 template <Real T>
 FourierMap<T> FitPipeline<T>::sample_map() const {
-  return sample_term_map<T>(*kernel, rows.dim_in(), options.n_components, options.seed, options.sampling, transform);
+  return sample_term_map<T>(*kernel, rows.dim_in(), options.components(), options.seed, options.sampling, transform);
 }
 
 template <Real T>
@@ -178,22 +184,22 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
   features.moments(sums);
-  if (options.keep_moments && task.fourier() && !task.missing) moments = std::make_shared<const Moments>(sums);
+  if (options.keep_moments && (task.fourier() || task.anchors_alone())) moments = std::make_shared<const Moments>(sums);
   return sums;
 }
 
 template <Real T>
 KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution) {
   FitRecord record;
-  record.approximation = task.sketch ? sketch_name(*task.sketch) : options.approximation;
-  record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.n_components;
+  record.approximation = task.sketch ? sketch_name(*task.sketch) : task.exact() ? "exact" : "fourier";
+  record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.components();
   if (task.sketch) record.sketch = sketch_parameters(*task.sketch);
   record.loss = options.loss;
   record.non_crossing = options.non_crossing;
   record.sampling = options.sampling;
-  record.alpha = options.alpha;
+  record.alpha = task.alpha;
   record.fit_intercept = options.fit_intercept;
-  record.scale_inputs = options.scale_inputs;
+  record.scale_inputs = transform.shift.size() > 0;
   record.fill_missing = options.fill_missing;
   record.missing_targets = task.missing;
   record.seed = options.seed;
@@ -202,6 +208,8 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   record.input_names = options.input_names;
   record.target_names = options.target_names;
   record.report = report;
+  record.noise = noise;
+  record.left_out = left_out;
   if (summary.without_target > 0) {
     std::string& message = record.report.message;
     const Index count = summary.without_target;
@@ -210,6 +218,7 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   }
   record.moments = moments;
   record.weights = weights;
+  record.patterns = patterns;
   Matrix<T> root;
   if (!outputs.identity()) root = outputs.root().template cast<T>();
   return KernelMachine<T>(*kernel, share_map<T>(std::move(map)), solution.coefficients.template cast<T>(),

@@ -17,22 +17,34 @@ namespace carmina {
 
 // A squared-loss problem with its system in memory: sums over the rows of features, or a kernel matrix of the rows.
 template <Real T>
-struct PosedProblem {
-  typename KernelMachine<T>::Map map;  // of the machine
-
+struct PosedSystem {
   // Features of any rows, and an expansion where the kernel is not separable.
   std::function<std::unique_ptr<FeatureRows>(const DataRows<T>& rows)> features = {};
   std::optional<Expansion> expansion = {};
+
+  // Features whose sums are kept with the machine, of a problem that has a matrix.
+  std::function<std::unique_ptr<FeatureRows>(const DataRows<T>& rows)> kept_features = {};
 
   // Or K (n, n), lower triangle; (n p, n p) where the kernel is not separable.
   Matrix<double> K = {};
   DualRows dual = {};
 
+  bool primal() const { return static_cast<bool>(features); }
+};
+
+// The same with what makes a machine of its solution.
+template <Real T>
+struct PosedProblem : PosedSystem<T> {
+  typename KernelMachine<T>::Map map;
+
   // From coefficients of the problem, several solutions side by side, to those of the map; none: they are the same.
   std::function<Matrix<double>(const Matrix<double>& coefficients)> to_map = {};
 
-  bool primal() const { return static_cast<bool>(features); }
+  explicit PosedProblem(typename KernelMachine<T>::Map of_machine) : map(std::move(of_machine)) {}
 };
+
+template <Real T>
+struct Way;
 
 template <Real T>
 class FitPipeline {
@@ -43,6 +55,8 @@ class FitPipeline {
 
   KernelMachine<T> run();
   MachinePath<T> run_path(const std::vector<double>& alphas, bool leave_one_out);
+  // After run_path: `noise` and `left_out` for one of its alphas.
+  void leave_out_at(double alpha);
   // For cross-validation: the problem of all rows, or nothing where none is posed or the budget does not hold the
   // folds.
   std::optional<PosedProblem<T>> pose_folds(Index folds);
@@ -60,16 +74,22 @@ class FitPipeline {
   Vector<double> origin;                   // of the targets: their mean, or zero without an intercept
   std::shared_ptr<const Moments> moments;  // to be kept with the machine
   Vector<double> weights;                  // of the rows of an exact machine
+  std::optional<double> known_noise;       // its variance, where it was learnt with alpha
+  Vector<double> noise;                    // to be kept, as below (FitRecord)
+  Matrix<double> left_out;
+  std::vector<PatternRecord> patterns;
 
   const ScalarKernel& scalar() const { return kernel->terms()[0].scalar; }
   IterationOptions iterations() const { return {options.max_iter, options.tol}; }
-  SquaredLossProblem problem() const { return {outputs, options.alpha, options.fit_intercept}; }
+  SquaredLossProblem problem() const { return {outputs, task.alpha, options.fit_intercept}; }
   HeldRows<T> held_rows() const;  // all with a positive weight
   DualRows dual_rows(const HeldRows<T>& held) const;
   FourierMap<T> sample_map() const;
   // Sums of features, kept with the machine where that is asked for.
   Moments sum(const FeatureRows& features);
   KernelMachine<T> finish(Map map, const LinearSolution& solution);
+  // Where targets are missing, whether the sums of all patterns are kept: in a quarter of the memory budget.
+  bool keeps_sums() const;
   // The problem of the outputs of one pattern alone: their part of A, and of the origin.
   OutputFactor outputs_of(const TargetPattern& pattern) const;
   Vector<double> origin_of(const TargetPattern& pattern) const { return origin(pattern.columns); }
@@ -86,6 +106,10 @@ class FitPipeline {
   void adopt(const PlannedWay& planned);
 
   MemoryPlan plan_;
+  // Of run_path: its way and, in the primal, its sums and features.
+  const Way<T>* path_way_ = nullptr;
+  std::optional<PosedProblem<T>> path_problem_;
+  std::optional<Moments> path_sums_;
 };
 
 }  // namespace carmina

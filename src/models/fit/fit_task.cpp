@@ -2,37 +2,54 @@
 #include "models/fit/fit_task.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/kernel_machine.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace carmina {
 
-std::vector<std::string> solver_names() { return {solver_words.begin(), solver_words.end()}; }
+// Approximation's words, in its order; the words of a sketch are names of sketches.
+constexpr std::array<std::string_view, 2> approximation_words{"fourier", "exact"};
 
-Solver parse_solver(const std::string& name) {
-  const std::vector<std::string> names = solver_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    std::string list;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      list += (i == 0 ? "'" : i + 1 == names.size() ? " or '" : ", '") + names[i] + "'";
-    }
-    fail("solver must be {}, found '{}'", list, name);
-  }
-  return static_cast<Solver>(found - names.begin());
+std::vector<std::string> approximation_names() {
+  std::vector<std::string> names = sketches::sketch_names();
+  names.insert(names.begin(), approximation_words.begin(), approximation_words.end());
+  names.insert(names.begin(), "auto");
+  return names;
 }
 
-std::string solver_name(Solver solver) { return solver_words[static_cast<std::size_t>(solver)]; }
+Approximation parse_approximation(const std::string& word) {
+  if (word == "auto") return Approximation::fourier;  // where nothing has chosen
+  const auto found = std::find(approximation_words.begin(), approximation_words.end(), word);
+  return static_cast<Approximation>(found - approximation_words.begin());
+}
+
+bool FitRecord::fourier() const { return parse_approximation(approximation) == Approximation::fourier; }
+bool FitRecord::exact() const { return parse_approximation(approximation) == Approximation::exact; }
+std::optional<sketches::Distribution> FitRecord::chosen_sketch() const {
+  if (fourier() || exact()) return std::nullopt;
+  return sketches::make_sketch(approximation, n_components, sketch);
+}
+
+std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
+  if (sketch) return sketch;
+  if (parse_approximation(approximation) != Approximation::sketch) return std::nullopt;
+  const std::vector<std::string> names = approximation_names();
+  require(std::find(names.begin(), names.end(), approximation) != names.end(),
+          "approximation must be one of '{}', found '{}'", join_text(names, "', '"), approximation);
+  return sketches::make_sketch(approximation, components());
+}
 
 FitTask::FitTask(const FitOptions& given)
     : options(given),
+      approximation(given.sketch ? Approximation::sketch : parse_approximation(given.approximation)),
       sketch(given.chosen_sketch()),
       solver(parse_solver(given.solver)),
+      alpha(given.alpha.value_or(usual_alpha)),
       squared(std::holds_alternative<Squared>(given.loss)),
       smooth(carmina::smooth(given.loss)) {
-  approximation = sketch                           ? Approximation::sketch
-                  : given.approximation == "exact" ? Approximation::exact
-                                                   : Approximation::fourier;
   separable = given.kernel ? given.kernel->separable() != nullptr : !given.differential();
   // A sketch whose outputs are not separable has no normal equations: its squared loss is minimised as any other.
   if (sketch && squared && !separable && solver == Solver::direct) solver = Solver::automatic;
@@ -44,9 +61,9 @@ FitTask::FitTask(const FitOptions& given, Index dim_in, Index dim_out, double ro
   d = static_cast<double>(dim_in);
   p = static_cast<double>(dim_out);
   scalar_bytes = static_cast<double>(bytes);
-  const auto components = static_cast<double>(sketch ? n_components(*sketch) : given.n_components);
+  const auto components = static_cast<double>(sketch ? n_components(*sketch) : given.components());
   const OutputCoupling& coupling = given.kernel ? given.kernel->terms()[0].coupling : given.coupling;
-  by_eigen = given.alpha == 0 || (!std::holds_alternative<Independent>(coupling) && dim_out > 8);
+  by_eigen = alpha == 0 || (!std::holds_alternative<Independent>(coupling) && dim_out > 8);
   m = components;
   order = components * static_cast<double>(factor_columns(given.coupling, dim_out));
   if (given.kernel) {

@@ -4,20 +4,22 @@
 
 #include <carmina/models/fit_options.hpp>
 
-#include <array>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace carmina {
 
 enum class Approximation { fourier, exact, sketch };
-enum class Solver { automatic, direct, cg, lsmr, idr, sgd, adam, newton, lbfgs };
-// The words of FitOptions for them, in the same order.
-inline constexpr auto solver_words =
-    std::to_array<const char*>({"auto", "direct", "cg", "lsmr", "idr", "sgd", "adam", "newton", "lbfgs"});
+// A solver by the word of FitOptions for it. The table of ways has them all; those that other code asks about are here.
+struct Solver {
+  std::string_view word;
+  static const Solver automatic, direct, cg;
 
-Solver parse_solver(const std::string& name);  // Error for an unknown one
-std::string solver_name(Solver solver);
+  bool operator==(const Solver&) const = default;
+};
+inline constexpr Solver Solver::automatic{"auto"}, Solver::direct{"direct"}, Solver::cg{"cg"};
+
+Solver parse_solver(const std::string& word);  // Error for one that the table has not
 
 // What a task is besides options and sizes: what a plan with other sizes keeps.
 struct TaskKind {
@@ -40,6 +42,7 @@ struct FitTask : TaskKind {
   Approximation approximation;
   std::optional<sketches::Distribution> sketch;
   Solver solver;
+  double alpha;          // given or chosen
   bool squared, smooth;  // the loss
 
   double n = 0;             // rows
@@ -54,9 +57,16 @@ struct FitTask : TaskKind {
   explicit FitTask(const FitOptions& options);
   FitTask(const FitOptions& options, Index dim_in, Index dim_out, double rows, std::size_t bytes);
 
+  bool automatic() const { return solver == Solver::automatic; }
+  bool may_factor() const { return automatic() || solver == Solver::direct; }  // and not iterate
   bool fourier() const { return approximation == Approximation::fourier; }
   bool exact() const { return approximation == Approximation::exact; }
   bool sketched() const { return approximation == Approximation::sketch; }
+  // A sub-sample of the rows, not weighted: its features can be made again of the anchors.
+  bool anchors_alone() const {
+    const auto* chosen = sketch ? std::get_if<sketches::SubSample>(&*sketch) : nullptr;
+    return chosen && chosen->weights.size() == 0 && separable;
+  }
   bool fewer_rows() const { return separable && n < m; }  // than features
   double kernel_order() const { return separable ? n : n * p; }
   double seen() const { return n * p * seen_share; }  // targets that are there

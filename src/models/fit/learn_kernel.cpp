@@ -25,7 +25,7 @@ class KernelFeatures {
  public:
   KernelFeatures(const Kernel& kernel, Index d, Index p, const FitOptions& options) : kernel_(kernel), p_(p) {
     require(options.sampling != Sampling::phases, "evidence: it is not known for sampling 'phases'");
-    W_ = sample_term_frequencies(kernel, d, options.n_components, options.seed, options.sampling);
+    W_ = sample_term_frequencies(kernel, d, options.components(), options.seed, options.sampling);
     const Index terms = static_cast<Index>(kernel.terms().size()), count = W_.rows() / terms;
     const bool separable = kernel.separable() != nullptr;
     for (Index t = 0; t < terms; ++t) {
@@ -194,7 +194,7 @@ LearntKernel learn_kernel(ConstView<T> X, ConstView<T> Y, const T* weights, cons
                              });
   };
   const AscentResult result = lbfgs_ascent(objective, features.start(1, 0.1), ascent, [&](Index step, double) {
-    options.execution.checkpoint({"evidence", step, ascent.max_iter});
+    options.execution.checkpoint({"evidence", step, ascent.max_iter, "step"});
   });
   return {features.kernel(result.at, scale), std::exp(result.at[features.size() - 1]) * scale,
           result.value - total / 2 * std::log(scale), result.iterations, result.converged};

@@ -19,17 +19,21 @@ namespace carmina {
 // lack the same rows, but for a chance of 2^-64 a pair.
 class MissingTargets {
  public:
-  explicit MissingTargets(Index p) : marks_(static_cast<std::size_t>(p), 0), counts_(static_cast<std::size_t>(p), 0) {}
+  explicit MissingTargets(Index p)
+      : marks_(static_cast<std::size_t>(p), 0), counts_(static_cast<std::size_t>(p), 0), copies_(counts_) {}
 
+  // A row of so many copies.
   template <class Row>
-  void add(const Row& y, Index number) {
+  void add(const Row& y, Index number, Index copies) {
     for (Index j = 0; j < y.size(); ++j) {
       if (!std::isnan(y[j])) continue;
       marks_[static_cast<std::size_t>(j)] += random_.bits(static_cast<std::uint64_t>(number));
       ++counts_[static_cast<std::size_t>(j)];
+      copies_[static_cast<std::size_t>(j)] += copies;
     }
   }
-  std::vector<TargetPattern> patterns(Index rows) const {
+  // Of so many rows and copies in all.
+  std::vector<TargetPattern> patterns(Index rows, Index copies) const {
     std::vector<TargetPattern> found;
     for (std::size_t j = 0; j < marks_.size(); ++j) {
       const auto same = std::find_if(found.begin(), found.end(), [&](const TargetPattern& pattern) {
@@ -37,7 +41,7 @@ class MissingTargets {
         return marks_[k] == marks_[j] && counts_[k] == counts_[j];
       });
       if (same == found.end()) {
-        found.push_back({{static_cast<Index>(j)}, rows - counts_[j]});
+        found.push_back({{static_cast<Index>(j)}, rows - counts_[j], copies - copies_[j]});
       } else {
         same->columns.push_back(static_cast<Index>(j));
       }
@@ -48,7 +52,7 @@ class MissingTargets {
  private:
   Random random_{0, Stream::rows};
   std::vector<std::uint64_t> marks_;
-  std::vector<Index> counts_;
+  std::vector<Index> counts_, copies_;
 };
 
 // Covariances of targets, each pair over the rows that have both, about the means of those rows.

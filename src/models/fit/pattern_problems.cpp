@@ -1,10 +1,12 @@
 // models/fit/pattern_problems.cpp -- the rows of each pattern, and its solution among the others.
 #include "models/fit/pattern_problems.hpp"
-#include "data/seen_rows.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/posterior.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace carmina {
 namespace {
@@ -62,55 +64,98 @@ void join(std::vector<AlphaPathSolution>& all, const std::vector<AlphaPathSoluti
   }
 }
 
+// Noise and quantiles of a pattern among those of all outputs; nothing is known of any if it is not of one of them.
+template <Real T>
+void keep_left_out(FitPipeline<T>& fit, const FitPipeline<T>& part, const TargetPattern& pattern, bool first) {
+  const Index p = fit.rows.dim_out();
+  if (first) {
+    fit.noise.setZero(part.noise.size() > 0 ? p : 0);
+    fit.left_out.setZero(part.left_out.rows(), part.left_out.size() > 0 ? p + 1 : 0);
+  }
+  if (part.noise.size() == 0) fit.noise.resize(0);
+  if (part.left_out.size() == 0) fit.left_out.resize(0, 0);
+  if (fit.noise.size() > 0) fit.noise(pattern.columns) = part.noise;
+  if (fit.left_out.size() > 0) {
+    fit.left_out(Eigen::all, pattern.columns) = part.left_out.leftCols(part.left_out.cols() - 1);
+  }
+}
+
+// All outputs of a row fall into their intervals together with probability 1 - r, at least, if each does with
+// probability 1 - r / p: rows that lack some of their targets do not say more.
+void bound_joint_quantiles(Matrix<double>& left_out) {
+  if (left_out.size() == 0) return;
+  const std::vector<double>& levels = interval_levels();
+  const Index p = left_out.cols() - 1;
+  for (Index k = 0; k < left_out.rows(); ++k) {
+    const double each = 1 - (1 - levels[static_cast<std::size_t>(k)]) / static_cast<double>(p);
+    const auto at = std::lower_bound(levels.begin(), levels.end(), each * (1 - 1e-12)) - levels.begin();
+    left_out(k, p) =
+        at < left_out.rows() ? left_out.row(at).head(p).maxCoeff() : std::numeric_limits<double>::infinity();
+  }
+}
+
 }  // namespace
 
 template <Real T>
-std::vector<AlphaPathSolution> solve_patterns(FitPipeline<T>& fit, const PosedProblem<T>& posed,
-                                              const SolvePattern& solve) {
+PatternProblem<T>::PatternProblem(FitPipeline<T>& whole, const PosedSystem<T>& all, const TargetPattern& pattern)
+    : source_(whole.rows.parts(), pattern.columns, pattern.rows), rows_(source_), fit(rows_, whole.options) {
+  rows_.read_at_once(whole.rows.rows_at_once());
+  fit.task.n = static_cast<double>(pattern.rows);
+  fit.task.alpha = whole.task.alpha;
+  fit.summary.rows = pattern.rows;
+  fit.summary.copies = pattern.copies;
+  fit.outputs = whole.outputs_of(pattern);
+  fit.origin = whole.origin_of(pattern);
+  fit.known_noise = whole.known_noise;
+  if (all.primal()) {
+    posed.features = all.features;
+    features = posed.features(rows_);
+    PhaseTimer timer(whole.report, "gram");
+    sums = fit.sum(*features);
+    if (!whole.keeps_sums()) fit.moments.reset();
+    return;
+  }
+  if (all.kept_features && whole.keeps_sums()) fit.sum(*all.kept_features(rows_));
+  seen = seen_rows(all.dual, pattern);
+  posed.K = lower_part(all.K, seen, whole.execution);
+  posed.dual.targets = all.dual.targets(seen, pattern.columns);
+  if (all.dual.weights.size() > 0) posed.dual.weights = all.dual.weights(seen);
+  posed.dual.origin = fit.origin;
+}
+
+template <Real T>
+std::vector<AlphaPathSolution> solve_patterns(FitPipeline<T>& fit, const PosedSystem<T>& posed,
+                                              const SolvePattern<T>& solve) {
   const Index p = fit.rows.dim_out(), rank = fit.outputs.rank(p);
   std::vector<AlphaPathSolution> all;
   Index done = 0;
+  fit.patterns.clear();
   for (const TargetPattern& pattern : fit.summary.patterns) {
     fit.execution.checkpoint({"patterns", done++, static_cast<Index>(fit.summary.patterns.size())});
-    PatternProblem problem{fit.outputs_of(pattern)};
-    const Vector<double> origin = fit.origin_of(pattern);
-    std::vector<Index> seen;
-    std::vector<AlphaPathSolution> found;
-    Index coefficients = 0;
-    if (posed.primal()) {
-      SeenRows<T> source(fit.rows.parts(), pattern.columns, pattern.rows);
-      DataRows<T> own(source);
-      own.read_at_once(fit.rows.rows_at_once());
-      problem.features = posed.features(own);
-      problem.sums.emplace(problem.features->features(), origin);
-      coefficients = problem.features->features();
-      {
-        PhaseTimer timer(fit.report, "gram");
-        problem.features->moments(*problem.sums);
-      }
-      found = solve(problem);
-    } else {
-      seen = seen_rows(posed.dual, pattern);
-      coefficients = posed.dual.targets.rows();
-      problem.K = lower_part(posed.K, seen, fit.execution);
-      problem.dual.targets = posed.dual.targets(seen, pattern.columns);
-      if (posed.dual.weights.size() > 0) problem.dual.weights = posed.dual.weights(seen);
-      problem.dual.origin = origin;
-      found = solve(problem);
-    }
+    PatternProblem<T> problem(fit, posed, pattern);
+    const Index coefficients = posed.primal() ? problem.features->features() : posed.dual.targets.rows();
+    std::swap(fit.report, problem.fit.report);  // one report of all patterns
+    const std::vector<AlphaPathSolution> found = solve(problem);
+    std::swap(fit.report, problem.fit.report);
+    keep_left_out(fit, problem.fit, pattern, all.empty());
+    fit.patterns.push_back(
+        {pattern.columns, fit.task.exact() ? problem.seen : std::vector<Index>(), problem.fit.moments});
     if (all.empty()) {
       const AlphaPathSolution none{
           0, {Matrix<double>::Zero(coefficients, rank), Vector<double>::Zero(p)}, 0, 0, std::nullopt};
       all.assign(found.size(), none);
     }
-    join(all, found, posed.primal() ? nullptr : &seen, change_of_root(pattern, problem.outputs, fit.outputs, p),
-         pattern);
+    join(all, found, posed.primal() ? nullptr : &problem.seen,
+         change_of_root(pattern, problem.fit.outputs, fit.outputs, p), pattern);
   }
+  bound_joint_quantiles(fit.left_out);
   return all;
 }
 
-#define CARMINA_INSTANTIATE(T) \
-  template std::vector<AlphaPathSolution> solve_patterns(FitPipeline<T>&, const PosedProblem<T>&, const SolvePattern&);
+#define CARMINA_INSTANTIATE(T)                                                                   \
+  template class PatternProblem<T>;                                                              \
+  template std::vector<AlphaPathSolution> solve_patterns(FitPipeline<T>&, const PosedSystem<T>&, \
+                                                         const SolvePattern<T>&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE

@@ -3,14 +3,61 @@
 
 #include <carmina/core/error.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace carmina {
+
+namespace {
+
+// Median and quartiles of each column's sample in the place of mean and deviation; values beyond `robust_limit` such
+// deviations count as that far. A column whose quartiles are equal takes its deviation.
+constexpr double robust_limit = 5, quartile_deviations = 1.349;
+
+InputTransform robust_transform(const DataSummary& summary, InputTransform transform, bool common_factor) {
+  const Index d = summary.input_mean.size();
+  transform.shift = summary.input_mean;
+  transform.factor = Vector<double>::Ones(d);
+  transform.limit = robust_limit;
+  Vector<double> deviation(d);
+  for (Index j = 0; j < d; ++j) {
+    std::vector<std::pair<double, double>> values;  // with weights
+    double total = 0;
+    for (Index i = 0; i < summary.sample.rows(); ++i) {
+      const double w = summary.sample_weights[static_cast<std::size_t>(i)];
+      if (std::isfinite(summary.sample(i, j))) values.emplace_back(summary.sample(i, j), w), total += w;
+    }
+    std::sort(values.begin(), values.end());
+    const auto quantile = [&](double level) {
+      double below = 0;
+      for (const auto& [value, w] : values) {
+        below += w;
+        if (below >= level * total) return value;
+      }
+      return summary.input_mean[j];
+    };
+    deviation[j] = (quantile(0.75) - quantile(0.25)) / quartile_deviations;
+    transform.shift[j] = quantile(0.5);
+    if (!(deviation[j] > 1e-12 * std::abs(transform.shift[j]))) deviation[j] = summary.input_deviation[j];
+  }
+  if (common_factor) deviation.setConstant(std::sqrt(deviation.array().square().mean()));
+  for (Index j = 0; j < d; ++j) {
+    if (deviation[j] > 1e-12 * std::abs(summary.input_mean[j])) transform.factor[j] = 1 / deviation[j];
+  }
+  return transform;
+}
+
+}  // namespace
 
 InputTransform input_transform(const DataSummary& summary, const FitOptions& options, bool common_factor) {
   InputTransform transform;
   if (options.fill_missing) transform.fill = summary.input_mean;
-  if (options.scale_inputs) {
+  InputScaling::Rule rule = options.scale_inputs.rule();
+  if (rule == InputScaling::automatic) rule = options.width_from_data() ? InputScaling::standard : InputScaling::none;
+  if (rule == InputScaling::robust) return robust_transform(summary, std::move(transform), common_factor);
+  if (rule == InputScaling::standard) {
     transform.shift = summary.input_mean;
     // A column that does not vary (to rounding of its values) is only centred. Derivatives along different inputs stay
     // comparable only under one factor for all.
@@ -25,17 +72,18 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
 
 Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transform, const FitOptions& options) {
   if (options.kernel) return *options.kernel;
+  const std::string name = options.kernel_name == "auto" ? Gaussian::name : options.kernel_name;
   KernelParameters parameters = options.kernel_parameters;
-  if (options.kernel_name == Polynomial::name && !parameters.contains("gamma")) {
+  if (name == Polynomial::name && !parameters.contains("gamma")) {
     parameters["gamma"] = 1 / static_cast<double>(summary.input_mean.size());
   }
   std::optional<LengthScale> width = options.length_scale;
-  if (!width && is_stationary(make_scalar_kernel(options.kernel_name, std::nullopt, parameters))) {
+  if (!width && is_stationary(make_scalar_kernel(name, std::nullopt, parameters))) {
     Matrix<double> sample(summary.sample.rows(), summary.sample.cols());
     transform.apply(summary.sample.data(), sample.cols(), sample.rows(), sample.cols(), sample.data());
     width = median_distance(sample, summary.sample_weights, options.execution);
   }
-  const ScalarKernel scalar = make_scalar_kernel(options.kernel_name, width, parameters);
+  const ScalarKernel scalar = make_scalar_kernel(name, width, parameters);
   if (options.needs_covariance()) return Decomposable(scalar, summary.target_covariance);
   return Kernel(own_term(scalar, options.coupling));
 }

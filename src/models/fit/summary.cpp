@@ -124,6 +124,7 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   ColumnSums inputs, targets;
   MissingTargets missing(p);
   bool some_missing = false;
+  Vector<double> target_row;
   Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
   PairSums pairs(want_covariance ? p : 0);
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
@@ -131,13 +132,10 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
     const auto Y = block.targets();
     for (Index i = 0; i < block.rows; ++i) {
       check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
-      Index lacking = 0;
-      for (Index j = 0; j < p; ++j) {
-        if (std::isnan(Y(i, j))) {
-          ++lacking;
-        } else if (loss) {
-          check_target(*loss, static_cast<double>(Y(i, j)), [&] { return "fit: " + rows.place(i); });
-        }
+      const Index lacking = Y.row(i).array().isNaN().count();
+      if (loss) {
+        target_row = Y.row(i).transpose().template cast<double>();
+        check_targets(*loss, target_row.data(), p, [&] { return "fit: " + rows.place(i); });
       }
       const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (w == 0) continue;
@@ -150,7 +148,7 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
       summary.weight += w;
       inputs.add(X.row(i), w);
       targets.add(Y.row(i), w);
-      if (lacking > 0) missing.add(Y.row(i), block.first_row + i);
+      if (lacking > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w));
       some_missing = some_missing || lacking > 0;
       if (want_sample) sample.offer(X.row(i), block.first_row + i, w);
       if (want_covariance) {
@@ -164,7 +162,7 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
           "fit: no row has a target: all {} rows with a positive weight have NaN for every output",
           summary.without_target);
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
-  summary.patterns = missing.patterns(summary.rows);
+  summary.patterns = missing.patterns(summary.rows, summary.copies);
   for (const TargetPattern& pattern : summary.patterns) {
     const auto column = static_cast<std::size_t>(pattern.columns[0]);
     require(pattern.rows > 0, "fit: target column {}{} has no values: every row has NaN there; leave the column out",

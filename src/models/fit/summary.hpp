@@ -15,6 +15,7 @@ constexpr Index summary_sample_rows = 2000;  // for the median: two million pair
 struct TargetPattern {
   std::vector<Index> columns;  // ascending
   Index rows = 0;              // of positive weight that have these targets
+  Index copies = 0;            // the same, a row of integer weight w counted w times
 };
 
 struct DataSummary {

@@ -1,6 +1,8 @@
 // models/fit/ways.cpp -- the table itself, what its ways share, and the solution of posed problems.
 #include "models/fit/ways.hpp"
+#include "core/words.hpp"
 #include "features/moments_builder.hpp"
+#include "models/fit/leave_out.hpp"
 #include "models/fit/pattern_problems.hpp"
 
 #include <carmina/core/error.hpp>
@@ -14,8 +16,8 @@ template <Real T>
 const std::vector<Way<T>>& ways() {
   static const std::vector<Way<T>> table = [] {
     std::vector<Way<T>> all;
-    for (const auto& part :
-         {fourier_ways<T>(), exact_ways<T>(), sketched_ways<T>(), missing_ways<T>(), loss_ways<T>()}) {
+    for (const auto& part : {fourier_ways<T>(), exact_ways<T>(), sketched_ways<T>(), missing_ways<T>(),
+                             missing_dual_ways<T>(), loss_ways<T>()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -24,6 +26,22 @@ const std::vector<Way<T>>& ways() {
 }
 template const std::vector<Way<float>>& ways<float>();
 template const std::vector<Way<double>>& ways<double>();
+
+std::vector<std::string> solver_names() {
+  std::vector<std::string> names{std::string(Solver::automatic.word)};
+  for (const auto& way : ways<double>()) {
+    if (std::find(names.begin(), names.end(), way.solver.word) == names.end()) names.emplace_back(way.solver.word);
+  }
+  return names;
+}
+
+Solver parse_solver(const std::string& word) {
+  if (word == Solver::automatic.word) return Solver::automatic;
+  for (const auto& way : ways<double>()) {
+    if (word == way.solver.word) return way.solver;
+  }
+  fail("solver must be {}, found '{}'", either(solver_names()), word);
+}
 
 // Sizes decide between ways of one solver, never whether there is one: any will do here.
 std::vector<Solver> solvers_for(const FitTask& task) {
@@ -83,33 +101,40 @@ void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
 }
 
 template <Real T>
+LinearSolution solve_posed(FitPipeline<T>& fit, PosedSystem<T>& posed, Moments* sums, double alpha) {
+  if (fit.task.missing) {
+    const SolvePattern<T> solve = [alpha](PatternProblem<T>& part) -> std::vector<AlphaPathSolution> {
+      return {{alpha, solve_posed(part.fit, part.posed, part.sums ? &*part.sums : nullptr, alpha), 0, 0, std::nullopt}};
+    };
+    return solve_patterns(fit, posed, solve)[0].solution;
+  }
+  RowsLeftOut<T> left_out(fit, posed, alpha, sums);
+  PhaseTimer timer(fit.report, "solve");
+  const bool intercept = fit.options.fit_intercept;
+  const SquaredLossProblem separable{fit.outputs, alpha, intercept};
+  LinearSolution solution;
+  if (sums) {
+    solution = posed.expansion ? solve_expanded(*sums, *posed.expansion, alpha, intercept, fit.execution, fit.report,
+                                                left_out.use())
+                               : solve_primal(*sums, separable, fit.execution, fit.report, left_out.use());
+  } else {
+    solution =
+        fit.task.separable
+            ? solve_dual(posed.K, posed.dual, separable, fit.execution, fit.report, left_out.use())
+            : solve_dual_blocks(posed.K, posed.dual, alpha, intercept, fit.execution, fit.report, left_out.use());
+  }
+  left_out.finish(solution);
+  return solution;
+}
+template LinearSolution solve_posed(FitPipeline<float>&, PosedSystem<float>&, Moments*, double);
+template LinearSolution solve_posed(FitPipeline<double>&, PosedSystem<double>&, Moments*, double);
+
+template <Real T>
 KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way) {
   PosedProblem<T> posed = way.pose(fit);
-  LinearSolution solution;
-  if (fit.task.missing) {
-    solution = solve_patterns(
-                   fit, posed,
-                   [&](PatternProblem& part) {
-                     PhaseTimer timer(fit.report, "solve");
-                     const SquaredLossProblem problem{part.outputs, fit.options.alpha, fit.options.fit_intercept};
-                     LinearSolution found = part.sums
-                                                ? solve_primal(*part.sums, problem, fit.execution, fit.report)
-                                                : solve_dual(part.K, part.dual, problem, fit.execution, fit.report);
-                     return std::vector<AlphaPathSolution>{{fit.options.alpha, std::move(found), 0, 0, std::nullopt}};
-                   })[0]
-                   .solution;
-  } else if (posed.primal()) {
-    Moments sums = fit.sum(*posed.features(fit.rows));
-    PhaseTimer timer(fit.report, "solve");
-    solution = posed.expansion ? solve_expanded(sums, *posed.expansion, fit.options.alpha, fit.options.fit_intercept,
-                                                fit.execution, fit.report)
-                               : solve_primal(sums, fit.problem(), fit.execution, fit.report);
-  } else {
-    PhaseTimer timer(fit.report, "solve");
-    solution = fit.task.separable ? solve_dual(posed.K, posed.dual, fit.problem(), fit.execution, fit.report)
-                                  : solve_dual_blocks(posed.K, posed.dual, fit.options.alpha, fit.options.fit_intercept,
-                                                      fit.execution, fit.report);
-  }
+  std::optional<Moments> sums;
+  if (posed.primal() && !fit.task.missing) sums = fit.sum(*posed.features(fit.rows));
+  LinearSolution solution = solve_posed(fit, posed, sums ? &*sums : nullptr, fit.task.alpha);
   if (posed.to_map) solution.coefficients = posed.to_map(solution.coefficients);
   return fit.finish(std::move(posed.map), solution);
 }

@@ -30,6 +30,8 @@ std::vector<Way<T>> sketched_ways();
 template <Real T>
 std::vector<Way<T>> missing_ways();
 template <Real T>
+std::vector<Way<T>> missing_dual_ways();
+template <Real T>
 std::vector<Way<T>> loss_ways();
 
 // The same without how they run.
@@ -43,7 +45,11 @@ std::vector<const WayInfo*> way_table() {
 // Solvers that some way offers for this approximation, loss and kernel, in the order of the table; "auto" first.
 std::vector<Solver> solvers_for(const FitTask& task);
 
-// Solves a posed problem: what every `direct` way does.
+// Solves a posed problem: what every `direct` way does. The errors of rows left out go to the pipeline; the sums of a
+// primal problem, or its matrix, are overwritten. Where targets are missing each pattern is solved alone, from sums of
+// its own.
+template <Real T>
+LinearSolution solve_posed(FitPipeline<T>& fit, PosedSystem<T>& posed, Moments* sums, double alpha);
 template <Real T>
 KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way);
 
@@ -56,6 +62,8 @@ void add_vectors(MemoryUse& use, double length, double count);
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen);
 void add_moments(MemoryUse& use, const FitTask& task, double width, double copies);
 void add_rows(MemoryUse& use, const FitTask& task, double copies_of_inputs);
+// What the errors of rows left out take beside a system of this order, of features (0: of the rows).
+void add_left_out(MemoryUse& use, const FitTask& task, double order, double features = 0);
 // Of a path of alphas or of folds, beside the one system.
 void add_many_alphas(MemoryUse& use, const FitTask& task, double order);
 

@@ -22,6 +22,7 @@ MemoryUse direct_memory(const FitTask& t) {
   if (t.missing) use.add("the matrix of a pattern", number_bytes * square(size));
   add_many_alphas(use, t, size);
   add_vectors(use, size, t.separable ? 6 * t.p : 3 * (t.p + 1));
+  add_left_out(use, t, size);
   return use;
 }
 
@@ -111,7 +112,7 @@ KernelMachine<T> run_blocks_cg(FitPipeline<T>& fit) {
   LinearSolution solution;
   {
     PhaseTimer timer(fit.report, "cg");
-    solution = solve_dual_blocks_cg(product, dual, fit.options.alpha, fit.options.fit_intercept, fit.iterations(),
+    solution = solve_dual_blocks_cg(product, dual, fit.task.alpha, fit.options.fit_intercept, fit.iterations(),
                                     fit.execution, fit.report, {map.diagonal(), column});
   }
   return fit.finish(std::move(map), solution);

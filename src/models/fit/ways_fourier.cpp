@@ -33,7 +33,7 @@ MemoryUse primal_memory(const FitTask& t) {
   add_map(use, t);
   add_moments(use, t, t.m + t.p + 1, t.options.keep_moments ? 2 : 1);
   if (!t.separable) {
-    add_system(use, "a matrix", t.order, t.options.alpha == 0);
+    add_system(use, "a matrix", t.order, t.alpha == 0);
     use.add("factors", 2 * t.order * t.p * number_bytes);
     if (t.path && t.leave_one_out) use.add("rotated features", t.m * t.order * t.p * (number_bytes + t.scalar_bytes));
   } else if (t.by_eigen) {
@@ -43,6 +43,7 @@ MemoryUse primal_memory(const FitTask& t) {
   }
   add_many_alphas(use, t, t.order);
   add_vectors(use, t.separable ? t.m : t.order, 6 * (t.separable ? t.p : 1));
+  add_left_out(use, t, t.order, t.m);
   return use;
 }
 
@@ -76,23 +77,26 @@ MemoryUse dual_memory(const FitTask& t) {
   use.add("blocks of it", std::min<double>(kernel_rows_together, t.n) * (t.n * t.scalar_bytes + t.m * number_bytes));
   add_many_alphas(use, t, t.n);
   add_vectors(use, t.n + t.m, 6 * t.p);
+  add_left_out(use, t, t.n);
   if (t.options.keep_moments) add_moments(use, t, t.m + t.p + 1, 2);
   return use;
 }
 
 template <Real T>
 PosedProblem<T> pose_dual(FitPipeline<T>& fit) {
-  FourierMap<T> map = fit.sample_map();
+  const auto map = std::make_shared<const FourierMap<T>>(fit.sample_map());
   const HeldRows<T> held = fit.held_rows();
-  auto phi = std::make_shared<Matrix<T>>(held.rows(), map.n_features());
-  PosedProblem<T> posed{map};
+  auto phi = std::make_shared<Matrix<T>>(held.rows(), map->n_features());
+  PosedProblem<T> posed{*map};
   {
     PhaseTimer timer(fit.report, "features");
-    evaluate(map, held.X, View<T>(*phi), fit.execution);
+    evaluate(*map, held.X, View<T>(*phi), fit.execution);
     posed.K = dual_gram(*phi, fit.execution);
   }
-  if (fit.options.keep_moments && !fit.task.missing)
-    fit.sum(*rows_of(map, fit.rows, FeatureStorage::none, fit.execution));
+  posed.kept_features = [map, execution = fit.execution](const DataRows<T>& rows) {
+    return rows_of(*map, rows, FeatureStorage::none, execution);
+  };
+  if (fit.options.keep_moments && !fit.moments && !fit.task.missing) fit.sum(*posed.kept_features(fit.rows));
   posed.dual = fit.dual_rows(held);
   posed.to_map = [phi, execution = fit.execution](const Matrix<double>& C) {
     return transposed_product(*phi, C, execution);
@@ -120,14 +124,13 @@ double passes(double c, double tol, double rows_per_alpha) {
 // Fits of less than half a second are not worth the choice.
 SubsetChoice choose_subset(const FitTask& t) {
   SubsetChoice best;
-  if (t.n * t.m * t.m < 1e11 || !(t.options.alpha > 0)) return best;
+  if (t.n * t.m * t.m < 1e11 || !(t.alpha > 0)) return best;
   const Rates rates = Rates::of(t.scalar_bytes < 8);
   const double tol = std::min(t.options.tol, auto_tolerance(t));
   const double factor = std::pow(t.m, 3) / 3 * rates.single_factor, pass = t.n * rates.pass(t.m, t.d, t.p);
   for (const double c : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
     if (2 * c * t.m > t.n) break;  // the sample would be most of the rows
-    const double cost =
-        c * std::pow(t.m, 3) * rates.reduced + factor + passes(c, tol, t.n / (t.m * t.options.alpha)) * pass;
+    const double cost = c * std::pow(t.m, 3) * rates.reduced + factor + passes(c, tol, t.n / (t.m * t.alpha)) * pass;
     if (cost < best.cost) best = {c * t.m, cost};
   }
   return best;
@@ -167,8 +170,8 @@ KernelMachine<T> run_cg(FitPipeline<T>& fit, Index subset_rows, IterationOptions
       solution = solve_primal_cg(*features, fit.origin, fit.problem(), subset_rows, limits, fit.execution, fit.report);
     } else {
       const Expansion expansion(*fit.kernel, map.unit_frequencies(), fit.rows.dim_out());
-      solution = solve_expanded_cg(*features, expansion, fit.origin, fit.options.alpha, fit.options.fit_intercept,
-                                   limits, fit.execution, fit.report);
+      solution = solve_expanded_cg(*features, expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept, limits,
+                                   fit.execution, fit.report);
     }
   }
   return fit.finish(map, solution);
@@ -241,24 +244,18 @@ MemoryUse batch_memory(const FitTask& t) {
   return use;
 }
 
-template <Real T>
+template <Real T, ExpandedSolver& solve>
 KernelMachine<T> run_iterative(FitPipeline<T>& fit, const Way<T>& way) {
   const FourierMap<T> map = fit.sample_map();
   const Expansion expansion(*fit.kernel, map.unit_frequencies(), fit.rows.dim_out());
   fit.outputs = {};
   LinearSolution solution;
   {
-    PhaseTimer timer(fit.report, solver_name(way.solver));
+    PhaseTimer timer(fit.report, std::string(way.solver.word));
     const auto features = rows_of(map, fit.rows, FeatureStorage::none, fit.execution);
-    const ExpandedProblem problem{*features, expansion, fit.origin, fit.options.alpha, fit.options.fit_intercept};
-    if (way.solver == Solver::lsmr) {
-      solution = solve_expanded_lsmr(problem, fit.iterations(), fit.execution, fit.report);
-    } else if (way.solver == Solver::idr) {
-      solution = solve_expanded_idr(problem, fit.options.seed, fit.iterations(), fit.execution, fit.report);
-    } else {
-      const BatchOptions batches{way.solver == Solver::sgd ? StepRule::sgd : StepRule::adam, fit.options.seed};
-      solution = solve_expanded_batches(problem, batches, fit.iterations(), fit.execution, fit.report);
-    }
+    const ExpandedProblem problem{*features,       expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept,
+                                  fit.options.seed};
+    solution = solve(problem, fit.iterations(), fit.execution, fit.report);
   }
   return fit.finish(map, solution);
 }
@@ -278,10 +275,10 @@ std::vector<Way<T>> fourier_ways() {
       {{"cg preconditioned by some rows", Solver::cg, subset_applies, subset_memory, system_order, subset_cost},
        run_subset_cg<T>},
       {{"cg", Solver::cg, plain, cg_memory, system_order, plain_cost}, run_plain_cg<T>},
-      {{"lsmr", Solver::lsmr, iterated, lsmr_memory, system_order, nullptr, false}, run_iterative<T>},
-      {{"idr", Solver::idr, iterated, idr_memory, system_order, nullptr, false}, run_iterative<T>},
-      {{"sgd", Solver::sgd, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T>},
-      {{"adam", Solver::adam, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T>},
+      {{"lsmr", {"lsmr"}, iterated, lsmr_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_lsmr>},
+      {{"idr", {"idr"}, iterated, idr_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_idr>},
+      {{"sgd", {"sgd"}, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_sgd>},
+      {{"adam", {"adam"}, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_adam>},
   };
 }
 template std::vector<Way<float>> fourier_ways<float>();

@@ -13,17 +13,20 @@
 namespace carmina {
 namespace {
 
+enum class Method { newton, lbfgs, adam };
+constexpr const char* words[] = {"newton", "lbfgs", "adam"};  // of Method, in its order
+
 bool of_loss(const FitTask& t) { return !t.squared && !t.path && t.folds == 0; }
-bool smooth_or(const FitTask& t, Solver solver) { return solver != Solver::lbfgs || t.smooth; }
+bool smooth_or(const FitTask& t, Method method) { return method != Method::lbfgs || t.smooth; }
 
 template <Real T>
-LinearSolution minimise(FitPipeline<T>& fit, Solver solver, const FeatureRows& features, const CoefficientSpace& space,
+LinearSolution minimise(FitPipeline<T>& fit, Method method, const FeatureRows& features, const CoefficientSpace& space,
                         Matrix<double> targets, Vector<double> weights) {
   const FitOptions& o = fit.options;
-  ConvexLossProblem problem{o.loss, std::move(targets), std::move(weights), o.alpha, o.fit_intercept};
+  ConvexLossProblem problem{o.loss, std::move(targets), std::move(weights), fit.task.alpha, o.fit_intercept};
   PhaseTimer timer(fit.report, "solve");
   const std::string reason = fit.report.reason;
-  if (solver == Solver::adam) {
+  if (method == Method::adam) {
     const AdamOptions adam = AdamOptions::with(o, o.seed);
     LinearSolution solution =
         solve_convex_loss_adam(features, space, std::move(problem), adam, fit.iterations(), fit.execution, fit.report);
@@ -31,25 +34,25 @@ LinearSolution minimise(FitPipeline<T>& fit, Solver solver, const FeatureRows& f
         reason + (fit.report.reason == reason || fit.report.reason.empty() ? "" : "; " + fit.report.reason);
     return solution;
   }
-  const Direction direction = solver == Solver::lbfgs ? Direction::lbfgs : Direction::newton;
+  const Direction direction = method == Method::lbfgs ? Direction::lbfgs : Direction::newton;
   return solve_convex_loss(features, space, std::move(problem), direction, fit.iterations(), fit.execution, fit.report);
 }
 
 // ---- what they hold
 
 // Vectors over the rows and Newton's matrices, of systems of this order.
-void add_loss(MemoryUse& use, const FitTask& t, double order, Solver solver) {
+void add_loss(MemoryUse& use, const FitTask& t, double order, Method method) {
   use.add("vectors over the rows", t.n * (12 * t.p + 4) * number_bytes);
   const double width = std::min(order, t.kernel_order()) + t.p + 1;
-  if (solver != Solver::adam) {
-    use.add("Newton's matrices", (solver == Solver::newton ? 5 : 3) * number_bytes * square(width));
+  if (method != Method::adam) {
+    use.add("Newton's matrices", (method == Method::newton ? 5 : 3) * number_bytes * square(width));
     use.add("weighted features", std::min(4096.0, t.n) * (t.separable ? 1 : t.p) * width * number_bytes);
   }
-  add_vectors(use, order, solver == Solver::newton ? 28 * t.p : 60 * t.p);
+  add_vectors(use, order, method == Method::newton ? 28 * t.p : 60 * t.p);
 }
 
 // Fourier or sketched features: what makes them, and all of them where they are stored.
-MemoryUse features_memory(const FitTask& t, Solver solver, bool stored) {
+MemoryUse features_memory(const FitTask& t, Method method, bool stored) {
   MemoryUse use;
   if (t.sketched()) {
     add_sketch(use, t);
@@ -58,15 +61,15 @@ MemoryUse features_memory(const FitTask& t, Solver solver, bool stored) {
   }
   add_products(use, t);
   if (stored) use.add("features", t.n * t.m * t.scalar_bytes);
-  add_loss(use, t, t.order, solver);
-  if (solver == Solver::adam)
+  add_loss(use, t, t.order, method);
+  if (method == Method::adam)
     use.add("a window of rows", std::min(t.n * (t.d + 1), std::pow(2.0, 20)) * t.scalar_bytes);
   return use;
 }
 
 // A kernel matrix of the rows; eigenvectors and features of them where Newton's method cannot take the rows as they
 // are.
-MemoryUse matrix_memory(const FitTask& t, Solver solver) {
+MemoryUse matrix_memory(const FitTask& t, Method method) {
   MemoryUse use;
   const double order = t.kernel_order();
   if (t.fourier()) {
@@ -75,30 +78,30 @@ MemoryUse matrix_memory(const FitTask& t, Solver solver) {
   }
   add_rows(use, t, 3);
   use.add(format_text("matrices of order {:.0f}", order), 2 * number_bytes * square(order));
-  add_loss(use, t, order, solver);
-  if (solver != Solver::newton) use.add("workspace of the eigendecomposition", number_bytes * square(order));
+  add_loss(use, t, order, method);
+  if (method != Method::newton) use.add("workspace of the eigendecomposition", number_bytes * square(order));
   return use;
 }
 
-MemoryUse blocks_memory(const FitTask& t, Solver solver) {
-  if (t.exact()) return matrix_memory(t, solver);
+MemoryUse blocks_memory(const FitTask& t, Method method) {
+  if (t.exact()) return matrix_memory(t, method);
   MemoryUse use;
   const double anchors = anchors_of(*t.sketch, t.n);
   add_rows(use, t, 2);
   use.add(format_text("{:.0f} anchors", anchors), anchors * t.d * (3 * t.scalar_bytes + 2 * number_bytes));
   use.add("matrices of anchors", 2 * number_bytes * square(anchors * t.p));
   use.add("features", number_bytes * t.n * t.p * t.m * t.p);
-  add_loss(use, t, t.m, solver);
+  add_loss(use, t, t.m, method);
   return use;
 }
 
 // ---- how they run
 
 template <Real T>
-KernelMachine<T> run_features(FitPipeline<T>& fit, Solver solver, FeatureStorage storage) {
+KernelMachine<T> run_features(FitPipeline<T>& fit, Method method, FeatureStorage storage) {
   const Index p = fit.rows.dim_out();
   const auto minimum = [&](const FeatureRows& features, const CoefficientSpace& space) {
-    return minimise(fit, solver, features, space, features.targets(), features.weights());
+    return minimise(fit, method, features, space, features.targets(), features.weights());
   };
   if (fit.task.sketched()) {
     const SketchedRows<T> sketched(fit);
@@ -119,13 +122,13 @@ KernelMachine<T> run_features(FitPipeline<T>& fit, Solver solver, FeatureStorage
 // are separate. Otherwise K = U diag(mu) Uᵀ gives features U sqrt(mu) = K P with P = U / sqrt(mu), and coefficients
 // P Theta of the rows.
 template <Real T>
-LinearSolution minimise_by_rows(FitPipeline<T>& fit, Solver solver, Matrix<double> K, Matrix<double> targets,
+LinearSolution minimise_by_rows(FitPipeline<T>& fit, Method method, Matrix<double> K, Matrix<double> targets,
                                 Vector<double> weights) {
   const CoefficientSpace rows(fit.outputs, K.rows(), fit.rows.dim_out());
   require(K.diagonal().maxCoeff() > 0, "fit: the kernel matrix is zero");
   mirror_lower(K, fit.execution);
-  if (solver == Solver::newton && by_rows(rows, fit.options.loss)) {
-    return minimise(fit, solver, *kernel_rows(K, fit.execution), rows, std::move(targets), std::move(weights));
+  if (method == Method::newton && by_rows(rows, fit.options.loss)) {
+    return minimise(fit, method, *kernel_rows(K, fit.execution), rows, std::move(targets), std::move(weights));
   }
   Matrix<double> P, phi;
   {
@@ -133,14 +136,14 @@ LinearSolution minimise_by_rows(FitPipeline<T>& fit, Solver solver, Matrix<doubl
     P = whitening(K, fit.execution);
     phi = backend::product(backend::Transpose::no, K, P, fit.execution);
   }
-  LinearSolution solution = minimise(fit, solver, *stored_rows(phi, fit.execution), rows.with_features(phi.cols()),
+  LinearSolution solution = minimise(fit, method, *stored_rows(phi, fit.execution), rows.with_features(phi.cols()),
                                      std::move(targets), std::move(weights));
   solution.coefficients = backend::product(backend::Transpose::no, P, solution.coefficients, fit.execution);
   return solution;
 }
 
 template <Real T>
-KernelMachine<T> run_matrix(FitPipeline<T>& fit, Solver solver) {
+KernelMachine<T> run_matrix(FitPipeline<T>& fit, Method method) {
   HeldRows<T> held = fit.held_rows();
   Matrix<double> targets = held.Y.template cast<double>();
   Vector<double> weights = held.weights.template cast<double>();
@@ -150,7 +153,7 @@ KernelMachine<T> run_matrix(FitPipeline<T>& fit, Solver solver) {
       PhaseTimer timer(fit.report, "kernel");
       K = exact_gram<double>(fit.scalar(), held.X.template cast<double>(), fit.transform, fit.execution);
     }
-    const LinearSolution solution = minimise_by_rows(fit, solver, std::move(K), std::move(targets), std::move(weights));
+    const LinearSolution solution = minimise_by_rows(fit, method, std::move(K), std::move(targets), std::move(weights));
     return fit.finish(KernelMap<T>(fit.scalar(), std::move(held.X), fit.transform), solution);
   }
   FourierMap<T> map = fit.sample_map();
@@ -164,7 +167,7 @@ KernelMachine<T> run_matrix(FitPipeline<T>& fit, Solver solver) {
     phi = narrow.template cast<double>();
     K = dual_gram<double>(phi, fit.execution);
   }
-  LinearSolution solution = minimise_by_rows(fit, solver, std::move(K), std::move(targets), std::move(weights));
+  LinearSolution solution = minimise_by_rows(fit, method, std::move(K), std::move(targets), std::move(weights));
   solution.coefficients = transposed_product(phi, solution.coefficients, fit.execution);
   return fit.finish(std::move(map), solution);
 }
@@ -193,7 +196,7 @@ Matrix<double> mix_transposed(const Mixing& mixing, const Matrix<double>& V, Ind
 // Uᵀ gives a row of features for each output, Phi(x) = K(x, a) P with P = (S (x) I)ᵀ U / sqrt(mu), and f = K(., a) P
 // theta. The exact machine has every row as an anchor and S = I.
 template <Real T>
-KernelMachine<T> run_blocks(FitPipeline<T>& fit, Solver solver) {
+KernelMachine<T> run_blocks(FitPipeline<T>& fit, Method method) {
   using backend::Transpose;
   const Index p = fit.rows.dim_out();
   const HeldRows<T> held = fit.held_rows();
@@ -243,7 +246,7 @@ KernelMachine<T> run_blocks(FitPipeline<T>& fit, Solver solver) {
     }
   }
   const LinearSolution found =
-      minimise(fit, solver, *stored_blocks(phi, p, fit.execution), CoefficientSpace::of_blocks(P.cols()),
+      minimise(fit, method, *stored_blocks(phi, p, fit.execution), CoefficientSpace::of_blocks(P.cols()),
                held.Y.template cast<double>(), held.weights.template cast<double>());
   const Matrix<double> c = backend::product(Transpose::no, P, found.coefficients, fit.execution);
   return fit.finish(std::move(map), {Eigen::Map<const Matrix<double>>(c.data(), columns / p, p), found.intercept});
@@ -251,38 +254,38 @@ KernelMachine<T> run_blocks(FitPipeline<T>& fit, Solver solver) {
 
 double order(const FitTask& t) { return t.exact() ? t.kernel_order() : t.order; }
 
-// Rows of the table for one solver.
-template <Real T, Solver solver>
+// Rows of the table for one of them.
+template <Real T, Method method>
 void add_ways(std::vector<Way<T>>& table) {
-  constexpr bool by_itself = solver == Solver::newton;
+  constexpr bool by_itself = method == Method::newton;
   const auto add = [&](const char* name, bool (*applies)(const FitTask&), MemoryUse (*memory)(const FitTask&),
                        KernelMachine<T> (*run)(FitPipeline<T>&, const Way<T>&)) {
-    table.push_back({{name, solver, applies, memory, order, nullptr, by_itself}, run});
+    table.push_back({{name, {words[static_cast<int>(method)]}, applies, memory, order, nullptr, by_itself}, run});
   };
   add(
       "a loss over a kernel matrix",
       [](const FitTask& t) {
-        return of_loss(t) && smooth_or(t, solver) && t.separable && (t.exact() || (t.fourier() && t.fewer_rows()));
+        return of_loss(t) && smooth_or(t, method) && t.separable && (t.exact() || (t.fourier() && t.fewer_rows()));
       },
-      [](const FitTask& t) { return matrix_memory(t, solver); },
-      [](FitPipeline<T>& fit, const Way<T>&) { return run_matrix(fit, solver); });
+      [](const FitTask& t) { return matrix_memory(t, method); },
+      [](FitPipeline<T>& fit, const Way<T>&) { return run_matrix(fit, method); });
   const auto has_features = [](const FitTask& t) {
-    return of_loss(t) && smooth_or(t, solver) && (t.fourier() || (t.sketched() && t.separable));
+    return of_loss(t) && smooth_or(t, method) && (t.fourier() || (t.sketched() && t.separable));
   };
   add(
-      "a loss over stored features", has_features, [](const FitTask& t) { return features_memory(t, solver, true); },
-      [](FitPipeline<T>& fit, const Way<T>&) { return run_features(fit, solver, FeatureStorage::memory); });
+      "a loss over stored features", has_features, [](const FitTask& t) { return features_memory(t, method, true); },
+      [](FitPipeline<T>& fit, const Way<T>&) { return run_features(fit, method, FeatureStorage::memory); });
   add(
-      "a loss over streamed features", has_features, [](const FitTask& t) { return features_memory(t, solver, false); },
-      [](FitPipeline<T>& fit, const Way<T>&) { return run_features(fit, solver, FeatureStorage::none); });
+      "a loss over streamed features", has_features, [](const FitTask& t) { return features_memory(t, method, false); },
+      [](FitPipeline<T>& fit, const Way<T>&) { return run_features(fit, method, FeatureStorage::none); });
   add(
       "a loss over blocks of features",
       [](const FitTask& t) {
-        return smooth_or(t, solver) && !t.separable && !t.path && t.folds == 0 &&
+        return smooth_or(t, method) && !t.separable && !t.path && t.folds == 0 &&
                (t.sketched() || (t.exact() && !t.squared));
       },
-      [](const FitTask& t) { return blocks_memory(t, solver); },
-      [](FitPipeline<T>& fit, const Way<T>&) { return run_blocks(fit, solver); });
+      [](const FitTask& t) { return blocks_memory(t, method); },
+      [](FitPipeline<T>& fit, const Way<T>&) { return run_blocks(fit, method); });
 }
 
 }  // namespace
@@ -290,9 +293,9 @@ void add_ways(std::vector<Way<T>>& table) {
 template <Real T>
 std::vector<Way<T>> loss_ways() {
   std::vector<Way<T>> table;
-  add_ways<T, Solver::newton>(table);
-  add_ways<T, Solver::lbfgs>(table);
-  add_ways<T, Solver::adam>(table);
+  add_ways<T, Method::newton>(table);
+  add_ways<T, Method::lbfgs>(table);
+  add_ways<T, Method::adam>(table);
   return table;
 }
 template std::vector<Way<float>> loss_ways<float>();

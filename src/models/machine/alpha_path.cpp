@@ -1,5 +1,5 @@
 // models/machine/alpha_path.cpp -- machines of a path, and the choice between them.
-#include "models/fit/fit_pipeline.hpp"
+#include "models/fit/leave_out.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/alpha_path.hpp>
@@ -54,6 +54,14 @@ KernelMachine<T> MachinePath<T>::machine(std::size_t i) const {
   FitRecord record = first_.record();
   record.alpha = points()[i].alpha;
   record.path = points_;
+  if (record.moments && record.approximation == "fourier") {
+    const Index p = first_.dim_out();
+    const Matrix<double> root = first_.output_root().template cast<double>();
+    const Matrix<double> C =
+        root.size() > 0 ? Matrix<double>(solution.coefficients * root.transpose()) : solution.coefficients;
+    const double freedom = points()[i].degrees_of_freedom / static_cast<double>(p);
+    record.noise = noise_of_sums(*record.moments, C, solution.intercept, Vector<double>::Constant(p, freedom));
+  }
   return KernelMachine<T>(first_.kernel(), first_.shared_map(), solution.coefficients.template cast<T>(),
                           first_.output_root(), solution.intercept.template cast<T>(), std::move(record));
 }
@@ -64,7 +72,8 @@ MachinePath<T> fit_path(RowSource<T>& rows, const FitOptions& options, const std
   options.check();
   require(rows.dim_out() > 0, "fit: Y has no columns");
   DataRows<T> data(rows);
-  return FitPipeline<T>(data, options).run_path(alphas, leave_one_out);
+  const FitOptions fixed = options.without_choices();
+  return FitPipeline<T>(data, fixed).run_path(alphas, leave_one_out);
 }
 
 #define CARMINA_INSTANTIATE(T)   \

@@ -6,6 +6,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -24,8 +25,8 @@ struct ErrorSums {
       : weight(Vector<double>::Zero(p)), error(weight), square(weight), sum(weight), loss(weight) {}
 
   template <class L>
-  void add(const L& own, const Matrix<double>& F, const Matrix<double>& Y, const Vector<double>& weights,
-           const Vector<double>& mean) {
+  void add(const L& own, const Matrix<double>& F, const Matrix<double>& expected, const Matrix<double>& Y,
+           const Vector<double>& weights, const Vector<double>& mean) {
     const Index p = Y.cols();
     for (Index i = 0; i < Y.rows(); ++i) {
       const double *f = F.row(i).data(), *y = Y.row(i).data();
@@ -36,19 +37,35 @@ struct ErrorSums {
         ++there;
         const double from_mean = y[j] - mean[j];
         weight[j] += w;
-        error[j] += w * (f[j] - y[j]) * (f[j] - y[j]);
+        const double residual = expected(i, j) - y[j];
+        error[j] += w * residual * residual;
         square[j] += w * from_mean * from_mean;
         sum[j] += w * from_mean;
-        if constexpr (RadialLoss<L>) {
-          loss[j] += w * own.value(std::abs(f[j] - y[j]));
-        } else {
-          loss[j] += w * own.value(f[j], y[j], j);
-        }
+        loss[j] += w * row_part(own, f, y, p, j);
       }
-      if (there == 0) continue;
+      if (there == 0 || (WholeRowLoss<L> && there < p)) continue;
       ++rows;
       whole_weight += w;
       whole_loss += w * row_value(own, f, y, p);
+    }
+  }
+};
+
+// Of rows whose class is known: -log of its probability, and whether it is the likeliest.
+struct ClassSums {
+  double weight = 0, log_loss = 0, right = 0;
+
+  // P (n, classes); of one target the classes are -1 and 1.
+  void add(const Matrix<double>& P, const Matrix<double>& Y, const Vector<double>& weights) {
+    for (Index i = 0; i < Y.rows(); ++i) {
+      if (Y.row(i).hasNaN()) continue;
+      Index own = 0, likeliest = 0;
+      Y.row(i).maxCoeff(&own);
+      if (Y.cols() == 1) own = Y(i, 0) > 0 ? 1 : 0;
+      P.row(i).maxCoeff(&likeliest);
+      weight += weights[i];
+      log_loss -= weights[i] * std::log(std::max(P(i, own), std::numeric_limits<double>::min()));
+      right += own == likeliest ? weights[i] : 0.0;
     }
   }
 };
@@ -101,10 +118,17 @@ Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRec
   }
   require(rows.dim_out() == p, "evaluate: the data has {} targets, the model {}", rows.dim_out(), p);
   ErrorSums sums(p);
+  ClassSums classes;
   Evaluation result;
   Index read = 0;
   const auto add = [&](const Matrix<double>& predicted, const Matrix<double>& Y, const Vector<double>& w) {
-    std::visit([&](const auto& loss) { sums.add(loss, predicted, Y, w, record.target_mean); }, record.loss);
+    Matrix<double> expected = predicted;  // a target's mean
+    if (why_no_probabilities(record).empty()) {
+      const Matrix<double> P = probabilities_of(record, predicted);
+      classes.add(P, Y, w);
+      if (has_probabilities(record.loss)) expected = p == 1 ? Matrix<double>(P.col(1) - P.col(0)) : P;
+    }
+    std::visit([&](const auto& loss) { sums.add(loss, predicted, expected, Y, w, record.target_mean); }, record.loss);
     read += Y.rows();
   };
   DataRows<T> data(rows);
@@ -125,7 +149,11 @@ Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRec
   const auto with_targets = static_cast<double>((sums.weight.array() > 0).count());
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   result.average.target = "average";
-  result.average.loss = sums.whole_loss / sums.whole_weight;
+  if (classes.weight > 0) {
+    result.log_loss = classes.log_loss / classes.weight;
+    result.accuracy = classes.right / classes.weight;
+  }
+  result.average.loss = sums.whole_weight > 0 ? sums.whole_loss / sums.whole_weight : none;
   const std::vector<std::string> names = output_names(record, p);
   for (Index j = 0; j < p; ++j) {
     Score score;

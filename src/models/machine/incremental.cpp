@@ -1,5 +1,6 @@
 // models/machine/incremental.cpp -- sums of more rows, or of another machine, joined to those that are kept; then a
 // solve.
+#include "models/fit/leave_out.hpp"
 #include "models/fit/summary.hpp"
 #include "models/machine/machine_map.hpp"
 #include "models/plan/memory_plan.hpp"
@@ -7,6 +8,9 @@
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/kernel_machine.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace carmina {
 namespace {
@@ -35,7 +39,33 @@ void move_origin(Moments& moments, const Vector<double>& origin) {
   moments.origin = origin;
 }
 
-// `machine` with these sums in the place of its own.
+// tr delta H (delta H + alpha I)^-1 = m - alpha tr (delta H + alpha I)^-1, by delta.
+struct Freedom {
+  double alpha;
+  Index order;
+  std::vector<std::pair<double, double>> by_delta = {};
+
+  void add(double delta, const Whiten& whiten) {
+    constexpr Index together = 256;
+    double trace = 0;
+    for (Index first = 0; first < order; first += together) {
+      const Index count = std::min(together, order - first);
+      Matrix<double> Z = Matrix<double>::Identity(order - first, count);
+      whiten(first, Z);
+      trace += Z.squaredNorm();
+    }
+    by_delta.emplace_back(delta, static_cast<double>(order) - alpha * trace);
+  }
+  double of(double delta) const {
+    const auto nearer = [delta](const auto& a, const auto& b) {
+      return std::abs(a.first - delta) < std::abs(b.first - delta);
+    };
+    return std::min_element(by_delta.begin(), by_delta.end(), nearer)->second;
+  }
+};
+
+// `machine` with these sums in the place of its own. Rows that were seen before cannot be left out: the noise is that
+// of the sums, and there are no intervals.
 template <Real T>
 KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index rows, const Execution& execution) {
   const auto& map = std::get<FourierMap<T>>(machine.map());
@@ -51,14 +81,32 @@ KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index 
   Matrix<T> root;
   {
     PhaseTimer timer(record.report, "solve");
+    const double intercept = record.fit_intercept ? 1 : 0;
+    Vector<double> freedom = Vector<double>::Constant(p, intercept);
+    Matrix<double> full;  // coefficients (features, p)
+    Freedom found{record.alpha, map.n_features()};
+    const auto use = [&](double delta, const Whiten& whiten) { found.add(delta, whiten); };
     if (const Term* term = machine.kernel().separable()) {
       const OutputFactor outputs = output_factor(*term, p);
       if (!outputs.identity()) root = outputs.root().template cast<T>();
-      solution = solve_primal(moments, {outputs, record.alpha, record.fit_intercept}, execution, record.report);
+      solution = solve_primal(moments, {outputs, record.alpha, record.fit_intercept}, execution, record.report, use);
+      for (Index a = 0; a < p; ++a) {
+        for (Index j = 0; j < outputs.rank(p); ++j) {
+          const double share = outputs.identity() ? (a == j ? 1.0 : 0.0) : std::pow(outputs.vectors(a, j), 2);
+          freedom[a] += share * found.of(outputs.eigenvalue(j));
+        }
+      }
+      full = outputs.identity() ? solution.coefficients
+                                : Matrix<double>(solution.coefficients * outputs.root().transpose());
     } else {
       const Expansion expansion(machine.kernel(), map.unit_frequencies(), p);
-      solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report);
+      found.order = expansion.dim_coef();
+      solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report, use);
+      freedom.array() += found.of(1) / static_cast<double>(p);
+      full = solution.coefficients;
     }
+    record.noise = noise_of_sums(*record.moments, full, solution.intercept, freedom);
+    record.left_out.resize(0, 0);
   }
   return KernelMachine<T>(machine.kernel(), machine.shared_map(), solution.coefficients.template cast<T>(),
                           std::move(root), solution.intercept.template cast<T>(), std::move(record));

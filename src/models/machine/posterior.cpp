@@ -2,14 +2,16 @@
 #include "backends/tiled.hpp"
 #include "features/expansion.hpp"
 #include "features/moments.hpp"
+#include "features/sketched_map.hpp"
 #include "models/fit/kernel_matrices.hpp"
-#include "models/machine/machine_map.hpp"
+#include "models/machine/pattern_machine.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/posterior.hpp>
 
 #include <Eigen/LU>
 
+#include <algorithm>
 #include <cmath>
 
 namespace carmina {
@@ -66,29 +68,34 @@ struct FeatureGram {
 
 }  // namespace
 
-// covariance of f at prepared rows, noise left out: (rows, p p)
+// covariance of f at prepared rows, noise left out, for noise of variance alpha: (rows, p p)
 template <Real T>
 struct Posterior<T>::State {
+  const KernelMachine<T> machine;
   const Index p;
   const double alpha, intercept_variance;  // the latter in units of alpha: 1 / sum w, or 0
+  Vector<double> scale;                    // sqrt(noise / alpha) (p)
   std::function<Matrix<double>(ConstView<T>, const Execution&)> covariance;
+  // In its place where targets are missing: outputs of different patterns are independent.
+  std::vector<std::pair<std::vector<Index>, Posterior<T>>> parts;
 
-  State(const KernelMachine<T>& machine, const Execution& execution)
-      : p(machine.dim_out()), alpha(machine.record().alpha), intercept_variance(flat_variance(machine)) {
-    require(alpha > 0, "variance: alpha must be positive, it is the noise's variance");
-    const FitRecord& record = machine.record();
-    require(!record.missing_targets,
-            "variance: it is known for fits in which a row has targets for all outputs or for none, found some that "
-            "lack a part of them; fit outputs one by one");
-    require(std::holds_alternative<Squared>(record.loss), "variance: it is known for the squared loss, found '{}'",
-            loss_name(record.loss));
-    require(record.approximation == "fourier" || record.approximation == "exact",
-            "variance: it is known for Fourier and exact machines, found a sketch ('{}')", record.approximation);
-    std::visit([&](const auto& map) { build(machine, map, execution); }, machine.map());
+  State(const KernelMachine<T>& fitted, const Execution& execution)
+      : machine(fitted),
+        p(machine.dim_out()),
+        alpha(machine.record().alpha),
+        intercept_variance(flat_variance(machine)) {
+    const std::string reason = why_no_deviation(machine.record());
+    require(reason.empty(), "variance: {}", reason);
+    for (const PatternRecord& pattern : machine.record().patterns) {
+      parts.emplace_back(pattern.columns, Posterior<T>(pattern_machine(machine, pattern), execution));
+    }
+    if (!parts.empty()) return;
+    scale = (machine.record().noise / alpha).cwiseSqrt();
+    std::visit([&](const auto& map) { build(map, execution); }, machine.map());
   }
 
-  static double flat_variance(const KernelMachine<T>& machine) {
-    const FitRecord& record = machine.record();
+  static double flat_variance(const KernelMachine<T>& fitted) {
+    const FitRecord& record = fitted.record();
     return record.fit_intercept && record.moments ? 1 / record.moments->total_weight() : 0.0;
   }
 
@@ -106,11 +113,14 @@ struct Posterior<T>::State {
     return out;
   }
 
-  void build(const KernelMachine<T>& machine, const FourierMap<T>& map, const Execution& execution) {
+  void build(const FourierMap<T>& map, const Execution& execution) {
+    build_features(map, [&] { return map.unit_frequencies(); }, execution);
+  }
+
+  // From sums of features; `frequencies()` of the units where the kernel is not separable.
+  template <class Map>
+  void build_features(const Map& map, const auto& frequencies, const Execution& execution) {
     const FitRecord& record = machine.record();
-    require(record.moments != nullptr,
-            "variance: the model does not hold the sums that it needs; they are kept by a direct fit with "
-            "keep_moments, not in files");
     const FeatureGram gram(*record.moments, record.fit_intercept);
     const auto centred_features = [map, mean = gram.mean](ConstView<T> X, const Execution& run) {
       Matrix<T> phi(X.rows(), map.n_features());
@@ -140,7 +150,7 @@ struct Posterior<T>::State {
       };
       return;
     }
-    auto expansion = std::make_shared<Expansion>(machine.kernel(), map.unit_frequencies(), p);
+    auto expansion = std::make_shared<Expansion>(machine.kernel(), frequencies(), p);
     const Matrix<double> L = factor(expansion->gram(gram.gram, execution.thread_count()), 1, alpha, {}, execution);
     covariance = [=, this](ConstView<T> X, const Execution& run) {
       const Matrix<double> phi = centred_features(X, run);
@@ -158,8 +168,18 @@ struct Posterior<T>::State {
     };
   }
 
-  void build(const KernelMachine<T>& machine, const KernelMap<T>& map, const Execution& execution) {
+  void build(const KernelMap<T>& map, const Execution& execution) {
     const FitRecord& record = machine.record();
+    if (record.moments) {  // anchors: the features of the fit are made of them again
+      SparseMixing mixing(map.units(), map.units());
+      mixing.setIdentity();
+      const SketchedMap<T> features(map.kernel(), map.anchors(), mixing, map.transform(), execution);
+      require(features.n_features() == record.moments->features,
+              "variance: {} features of the anchors, the sums over rows are of {}", features.n_features(),
+              record.moments->features);
+      build_features(features, [] { return Matrix<double>(); }, execution);
+      return;
+    }
     const Term* term = machine.kernel().separable();
     const OutputFactor outputs = output_factor(*term, p);
     const Directions directions(outputs, p);
@@ -203,7 +223,7 @@ struct Posterior<T>::State {
     };
   }
 
-  void build(const KernelMachine<T>& machine, const OperatorMap<T>& map, const Execution& execution) {
+  void build(const OperatorMap<T>& map, const Execution& execution) {
     const FitRecord& record = machine.record();
     const Index n = map.n_features();
     Vector<double> weights;
@@ -252,12 +272,23 @@ Posterior<T>::Posterior(Posterior&&) noexcept = default;
 template <Real T>
 Matrix<double> Posterior<T>::covariance(ConstView<T> X, const Execution& execution) const {
   const Index p = state_->p;
-  Matrix<double> out(X.rows(), p * p);
+  Matrix<double> out = Matrix<double>::Zero(X.rows(), p * p);
+  for (const auto& [columns, part] : state_->parts) {
+    const Matrix<double> own = part.covariance(X, execution);
+    Index at = 0;
+    for (const Index a : columns) {
+      for (const Index b : columns) out.col(a * p + b) = own.col(at++);
+    }
+  }
+  if (!state_->parts.empty()) return out;
   for (Index first = 0; first < X.rows(); first += rows_at_once) {
     execution.checkpoint({"variance", first, X.rows()});
     const Index count = std::min(rows_at_once, X.rows() - first);
     Matrix<double> block = state_->covariance(X.middleRows(first, count), execution);
-    for (Index a = 0; a < p; ++a) block.col(a * p + a).array() += state_->alpha * (1 + state_->intercept_variance);
+    for (Index a = 0; a < p; ++a) {
+      block.col(a * p + a).array() += state_->alpha * (1 + state_->intercept_variance);
+      for (Index b = 0; b < p; ++b) block.col(a * p + b) *= state_->scale[a] * state_->scale[b];
+    }
     out.middleRows(first, count) = block;
   }
   return out;
@@ -269,6 +300,27 @@ Matrix<double> Posterior<T>::deviation(ConstView<T> X, const Execution& executio
   const Matrix<double> all = covariance(X, execution);
   Matrix<double> out(X.rows(), p);
   for (Index a = 0; a < p; ++a) out.col(a) = all.col(a * p + a).cwiseSqrt();
+  return out;
+}
+
+template <Real T>
+Matrix<double> Posterior<T>::interval(ConstView<T> X, double coverage, bool joint, const Execution& execution) const {
+  const FitRecord& record = state_->machine.record();
+  const std::string reason = why_no_interval(record);
+  require(reason.empty(), "interval: {}", reason);
+  const auto level = static_cast<Index>(interval_level(coverage));
+  const Index p = state_->p;
+  const Matrix<double> mean = state_->machine.predict(X, execution).template cast<double>();
+  const Matrix<double> unit = deviation(X, execution);
+  Matrix<double> out(X.rows(), 2 * p);
+  for (Index a = 0; a < p; ++a) {
+    const double q = record.left_out(level, joint ? p : a);
+    for (Index i = 0; i < X.rows(); ++i) {
+      const double half = q == 0 || unit(i, a) == 0 ? 0.0 : q * unit(i, a);
+      out(i, 2 * a) = mean(i, a) - half;
+      out(i, 2 * a + 1) = mean(i, a) + half;
+    }
+  }
   return out;
 }
 

@@ -108,6 +108,16 @@ struct Predictor::State {
       }
     });
   }
+
+  template <Real T>
+  Matrix<T> interval(ConstView<T> X, double coverage, bool joint, const Execution& execution) const {
+    const auto ends = [&]<Real M>(const KernelMachine<M>& machine) -> Matrix<T> {
+      check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
+      const auto kept = posterior<M>(machine, execution);
+      return kept->interval(in_precision<M>(X), coverage, joint, execution).template cast<T>();
+    };
+    return std::visit(ends, std::get<AnyKernelMachine>(model));
+  }
 };
 
 Predictor::Predictor(AnyKernelMachine machine) : state_(std::make_shared<const State>(std::move(machine))) {}
@@ -152,20 +162,23 @@ Matrix<float> Predictor::predict(ConstView<float> X, const Execution& execution)
   return state_->predict<float>(X, execution);
 }
 
-std::string Predictor::why_no_std() const {
-  if (!kernel_machine()) return {};
-  const FitRecord& fitted = record();
-  if (!std::holds_alternative<Squared>(fitted.loss)) {
-    return format_text("deviations are known for the squared loss, the model has '{}'", loss_name(fitted.loss));
-  }
-  if (fitted.approximation != "exact" && !fitted.moments) {
-    return format_text(
-        "a model file with approximation '{}' does not hold the sums that deviations need; fit with approximation "
-        "'exact' or kernel 'spectral_mixture'",
-        fitted.approximation);
-  }
-  if (!(fitted.alpha > 0)) return "deviations need a positive alpha, the model has 0";
-  return {};
+std::string Predictor::why_no_probabilities() const { return carmina::why_no_probabilities(record()); }
+Matrix<double> Predictor::predict_probabilities(ConstView<double> X, const Execution& execution) const {
+  return probabilities_of(record(), predict(X, execution));
+}
+Matrix<float> Predictor::predict_probabilities(ConstView<float> X, const Execution& execution) const {
+  return probabilities_of(record(), predict(X, execution).cast<double>()).cast<float>();
+}
+std::vector<std::string> Predictor::class_names() const {
+  std::vector<std::string> names = output_names();
+  if (names.size() == 1) names = {names[0] + "=-1", names[0] + "=1"};
+  return names;
+}
+
+std::string Predictor::why_no_std() const { return kernel_machine() ? why_no_deviation(record()) : std::string(); }
+std::string Predictor::why_no_interval() const {
+  return kernel_machine() ? carmina::why_no_interval(record())
+                          : "intervals are known for kernel machines, the model is a spectral mixture";
 }
 
 Matrix<double> Predictor::predict_std(ConstView<double> X, const Execution& execution) const {
@@ -175,6 +188,17 @@ Matrix<double> Predictor::predict_std(ConstView<double> X, const Execution& exec
 Matrix<float> Predictor::predict_std(ConstView<float> X, const Execution& execution) const {
   if (const std::string reason = why_no_std(); !reason.empty()) fail("predict_std: {}", reason);
   return state_->deviation<float>(X, execution);
+}
+
+Matrix<double> Predictor::predict_interval(ConstView<double> X, double coverage, bool joint,
+                                           const Execution& execution) const {
+  if (const std::string reason = why_no_interval(); !reason.empty()) fail("predict_interval: {}", reason);
+  return state_->interval<double>(X, coverage, joint, execution);
+}
+Matrix<float> Predictor::predict_interval(ConstView<float> X, double coverage, bool joint,
+                                          const Execution& execution) const {
+  if (const std::string reason = why_no_interval(); !reason.empty()) fail("predict_interval: {}", reason);
+  return state_->interval<float>(X, coverage, joint, execution);
 }
 
 }  // namespace carmina

@@ -162,8 +162,6 @@ class MixtureLearner {
     return at;
   }
 
-  std::string solver() const { return options_.solver == "auto" ? "lbfgs" : options_.solver; }
-
   LearntMixture learn(Index start) {
     LearntMixture found;
     {
@@ -180,21 +178,24 @@ class MixtureLearner {
     const SpectralParameters first = start_parameters(start);
     const bool learn_factors = std::holds_alternative<LearntFactors>(first.coupling) && targets_.Y.cols() > 1 &&
                                options_.inference == Inference::fourier;
-    const std::string method = solver();
-    const auto kind = method == "natural_gradient" ? Parameterization::natural : options_.parameterization;
+    const MixtureSolver asked = parse_mixture_solver(options_.solver);
+    const bool automatic = asked == MixtureSolver::automatic;
+    const MixtureSolver method = automatic ? MixtureSolver::lbfgs : asked;
+    const bool natural = method == MixtureSolver::natural_gradient;
+    const auto kind = natural ? Parameterization::natural : options_.parameterization;
     const SpectralCoordinates coordinates(first, kind, learn_factors);
     objective_->begin(first.mixture,
                       Random(options_.seed, Stream::mixture_draws).child(static_cast<std::uint32_t>(start)));
     Vector<double> at = coordinates.encode(first);
     SolveReport& report = found.report;
-    report.solver = method;
+    report.solver = mixture_solver_name(method);
     report.status = SolveStatus::not_converged;
     const auto on_step = [&](Index step, double value) {
       options_.execution.checkpoint(
-          {"learning", start * options_.max_iter + step, options_.n_starts * options_.max_iter});
+          {"learning", start * options_.max_iter + step, options_.n_starts * options_.max_iter, "step"});
       if (options_.on_step) options_.on_step(start, step, value);
     };
-    if (method == "lbfgs") {
+    if (method == MixtureSolver::lbfgs) {
       objective_->freeze(first);
       const auto value_at = [&](const Vector<double>& point, Vector<double>* gradient) {
         const SpectralParameters parameters = coordinates.decode(point);
@@ -211,15 +212,14 @@ class MixtureLearner {
       report.iterations = result.iterations;
       if (result.converged) report.status = SolveStatus::converged;
     } else {
-      step_by_step(coordinates, method == "natural_gradient", at, found, on_step);
+      step_by_step(coordinates, natural, at, found, on_step);
     }
     report.objective = found.curve.empty() ? std::numeric_limits<double>::quiet_NaN() : found.curve.back();
-    report.reason = options_.solver == "auto"
-                        ? format_text("{}: inference '{}'", method, inference_name(options_.inference))
-                        : format_text("{}: asked for", method);
+    report.reason = automatic ? format_text("{}: inference '{}'", report.solver, inference_name(options_.inference))
+                              : format_text("{}: asked for", report.solver);
     if (report.status == SolveStatus::not_converged) {
-      report.message = format_text("{}: still rising after {} steps; a larger max_iter may find more evidence", method,
-                                   report.iterations);
+      report.message = format_text("{}: still rising after {} steps; a larger max_iter may find more evidence",
+                                   report.solver, report.iterations);
     }
     finish(coordinates.decode(at), found);
   }

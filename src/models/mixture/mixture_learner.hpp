@@ -10,6 +10,11 @@
 
 namespace carmina {
 
+// What SpectralMixtureOptions' solver is a word for.
+enum class MixtureSolver { automatic, adam, natural_gradient, lbfgs };
+MixtureSolver parse_mixture_solver(const std::string& name);
+std::string mixture_solver_name(MixtureSolver solver);
+
 // All in the units of the targets.
 struct LearntMixture {
   SpectralParameters parameters;

@@ -158,16 +158,6 @@ double mixture_divergence(const Mixture& at, const Mixture& prior, const std::ve
   return sum;
 }
 
-Parameterization parse_parameterization(const std::string& name) {
-  if (name == "natural") return Parameterization::natural;
-  require(name == "general", "parameterization must be 'natural' or 'general', found '{}'", name);
-  return Parameterization::general;
-}
-
-std::string parameterization_name(Parameterization parameterization) {
-  return parameterization == Parameterization::natural ? "natural" : "general";
-}
-
 SpectralCoordinates::SpectralCoordinates(SpectralParameters start, Parameterization parameterization,
                                          bool learn_factors)
     : start_(std::move(start)), parameterization_(parameterization), learn_factors_(learn_factors) {

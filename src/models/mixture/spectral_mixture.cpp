@@ -1,4 +1,6 @@
 // models/mixture/spectral_mixture.cpp -- options by name, and predictions of a learnt spectral mixture.
+#include "core/words.hpp"
+#include "models/mixture/mixture_learner.hpp"
 #include "models/mixture/mixture_state.hpp"
 
 #include <carmina/core/error.hpp>
@@ -7,40 +9,12 @@
 #include <Eigen/Eigenvalues>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 namespace carmina {
 namespace {
 
-// Names of an enumeration's values, in both directions.
-template <class E, std::size_t N>
-struct Names {
-  const char* what;
-  std::array<std::pair<E, const char*>, N> all;
-
-  E parse(const std::string& name) const {
-    std::string known;
-    for (const auto& [value, text] : all) {
-      if (name == text) return value;
-      known += (known.empty() ? "'" : ", '") + std::string(text) + "'";
-    }
-    fail("{} must be one of {}, found '{}'", what, known, name);
-  }
-  std::string name(E value) const {
-    for (const auto& [one, text] : all) {
-      if (one == value) return text;
-    }
-    fail("{}: unknown value", what);
-  }
-};
-
-constexpr Names<Inference, 3> inferences{
-    "inference", {{{Inference::fourier, "fourier"}, {Inference::exact, "exact"}, {Inference::inducing, "inducing"}}}};
-constexpr Names<KlCopies, 3> copy_names{"kl_copies",
-                                        {{{KlCopies::all, "all"}, {KlCopies::one, "one"}, {KlCopies::none, "none"}}}};
 // B with B Bᵀ = C, for a positive semi-definite C to rounding.
 Matrix<double> covariance_root(const Matrix<double>& C) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(C);
@@ -49,10 +23,22 @@ Matrix<double> covariance_root(const Matrix<double>& C) {
 
 }  // namespace
 
+constexpr Words<Inference, 3> inferences{"inference", {"fourier", "exact", "inducing"}};
 Inference parse_inference(const std::string& name) { return inferences.parse(name); }
 std::string inference_name(Inference inference) { return inferences.name(inference); }
+
+constexpr Words<Parameterization, 2> parameterizations{"parameterization", {"natural", "general"}};
+Parameterization parse_parameterization(const std::string& name) { return parameterizations.parse(name); }
+std::string parameterization_name(Parameterization one) { return parameterizations.name(one); }
+
+constexpr Words<KlCopies, 3> copy_names{"kl_copies", {"all", "one", "none"}};
 KlCopies parse_kl_copies(const std::string& name) { return copy_names.parse(name); }
 std::string kl_copies_name(KlCopies copies) { return copy_names.name(copies); }
+
+constexpr Words<MixtureSolver, 4> solvers{"solver", {"auto", "adam", "natural_gradient", "lbfgs"}};
+MixtureSolver parse_mixture_solver(const std::string& name) { return solvers.parse(name); }
+std::string mixture_solver_name(MixtureSolver solver) { return solvers.name(solver); }
+std::vector<std::string> mixture_solver_names() { return solvers.names(); }
 
 void SpectralMixtureOptions::check() const {
   require(n_mixtures > 0, "fit: n_mixtures must be at least 1, found {}", n_mixtures);
@@ -66,8 +52,7 @@ void SpectralMixtureOptions::check() const {
             "n_components is {}",
             components, 2 * components, n_components);
   }
-  require(solver == "auto" || solver == "adam" || solver == "lbfgs" || solver == "natural_gradient",
-          "fit: solver must be 'auto', 'adam', 'natural_gradient' or 'lbfgs', found '{}'", solver);
+  parse_mixture_solver(solver);
   require(max_iter >= 0, "fit: max_iter must not be negative, found {}", max_iter);
   require(tol >= 0 && std::isfinite(tol), "fit: tol must not be negative, found {}", tol);
   require(learning_rate > 0 && std::isfinite(learning_rate), "fit: learning_rate must be positive, found {}",

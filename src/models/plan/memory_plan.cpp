@@ -35,6 +35,12 @@ double largest(double step, double most, const std::function<bool(double)>& fits
   return below * step;
 }
 
+const PlannedWay* first_of(const std::vector<PlannedWay>& ways, Solver solver) {
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [&](const PlannedWay& way) { return way.way->solver == solver; });
+  return found == ways.end() ? nullptr : &*found;
+}
+
 bool lighter(const PlannedWay& a, const PlannedWay& b) { return a.use.bytes() < b.use.bytes(); }
 
 // Answers to "would it fit if".
@@ -60,9 +66,9 @@ class WhatIf {
     const auto all = ways(with(other, task_.exact() ? 1 : task_.n));
     return std::min_element(all.begin(), all.end(), lighter)->use.bytes();
   }
-  bool with_solver(const char* solver) const {
+  bool with_solver(Solver solver) const {
     FitOptions other = task_.options;
-    other.solver = solver;
+    other.solver = solver.word;
     return any(with(other, task_.n));
   }
 
@@ -75,9 +81,10 @@ class WhatIf {
     const bool stationary =
         !options.kernel || std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(), stationary_term);
     const auto most = static_cast<double>(std::numeric_limits<int>::max());
-    if (task_.solver == Solver::direct && task_.squared && !task_.sketch && with_solver("cg")) {
-      choices.emplace_back("solver 'cg'");
-    }
+    const auto instead = std::find_if(table_.begin(), table_.end(), [&](const WayInfo* way) {
+      return !task_.automatic() && way->by_itself && way->applies(task_) && with_solver(way->solver);
+    });
+    if (instead != table_.end()) choices.push_back(format_text("solver '{}'", (*instead)->solver.word));
     if (median && with_width()) choices.emplace_back("a given length scale");
     if (task_.exact()) {
       const double rows = largest(1, task_.n, [&](double count) { return with_rows(count); });
@@ -139,7 +146,7 @@ class WhatIf {
     options.n_components = static_cast<Index>(count);
     if (options.sketch) {
       options.sketch =
-          sketches::make_sketch(sketch_name(*options.sketch), options.n_components, sketch_parameters(*options.sketch));
+          sketches::make_sketch(sketch_name(*options.sketch), options.components(), sketch_parameters(*options.sketch));
     }
   }
   bool with_components(FitOptions options, double count) const {
@@ -190,10 +197,11 @@ std::string MemoryUse::text(double limit) const {
   return format_text("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
 }
 
-const PlannedWay* MemoryPlan::find(Solver solver) const {
-  const auto found =
-      std::find_if(ways.begin(), ways.end(), [&](const PlannedWay& way) { return way.way->solver == solver; });
-  return found == ways.end() ? nullptr : &*found;
+const PlannedWay* MemoryPlan::find(Solver solver) const { return first_of(ways, solver); }
+
+bool fits_budget(const std::vector<const WayInfo*>& table, const FitTask& task, Index rows,
+                 const std::function<double(Index)>& source) {
+  return WhatIf(table, task, source).with_rows(static_cast<double>(rows));
 }
 
 MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& task, std::optional<Index> rows,
@@ -205,8 +213,8 @@ MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& 
   const WhatIf question(table, sized, source);
   const std::vector<PlannedWay> all = question.ways();
   require(!all.empty() || task.folds > 0, "fit: there is no way for solver '{}' here", task.options.solver);
+  if (const PlannedWay* direct = first_of(all, Solver::direct)) plan.direct_bytes = direct->use.bytes();
   for (const PlannedWay& way : all) {
-    if (way.way->solver == Solver::direct && plan.direct_bytes == 0) plan.direct_bytes = way.use.bytes();
     if (way.use.bytes() <= plan.limit) plan.ways.push_back(way);
   }
   if (!plan.ways.empty() || !rows || task.folds > 0) return plan;
@@ -215,7 +223,7 @@ MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& 
   parts.emplace_back("the rows whose median distance is the width", least->use.summary_bytes);
   const auto heaviest =
       std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  fail("fit: solver '{}' needs {}, {} of it for {}, and the memory budget is {}; {}", solver_name(least->way->solver),
+  fail("fit: solver '{}' needs {}, {} of it for {}, and the memory budget is {}; {}", least->way->solver.word,
        format_bytes(least->use.bytes()), format_bytes(heaviest->second), heaviest->first, format_bytes(plan.limit),
        question.advice());
 }

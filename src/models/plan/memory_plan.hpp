@@ -49,9 +49,7 @@ struct WayInfo {
   bool by_itself = true;                     // `auto` may take it
 
   // Whether the user's solver is this one, or `auto`.
-  bool asked_for(const FitTask& task) const {
-    return task.solver == Solver::automatic ? by_itself : task.solver == solver;
-  }
+  bool asked_for(const FitTask& task) const { return task.automatic() ? by_itself : task.solver == solver; }
 };
 
 struct PlannedWay {
@@ -66,6 +64,10 @@ struct MemoryPlan {
 
   const PlannedWay* find(Solver solver) const;
 };
+
+// Whether some way for these options and so many rows keeps to the budget.
+bool fits_budget(const std::vector<const WayInfo*>& table, const FitTask& task, Index rows,
+                 const std::function<double(Index)>& source);
 
 // `rows`: of positive weight, or those of the source; when not known, only ways that hold nothing for each row are
 // planned. `source(rows)`: bytes that the source holds for blocks of so many. Error when nothing fits; folds may then

@@ -77,9 +77,7 @@ TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const In
       all.X.row(at) = block.inputs().row(i).template cast<double>();
       all.Y.row(at) = block.targets().row(i).template cast<double>();
       for (const Loss& loss : losses) {
-        for (const double y : all.Y.row(at)) {
-          if (has_target(y)) check_target(loss, y, [&] { return "tune: " + rows.place(i); });
-        }
+        check_targets(loss, all.Y.row(at).data(), all.Y.cols(), [&] { return "tune: " + rows.place(i); });
       }
       all.weights[at++] = weight;
     }
@@ -92,7 +90,7 @@ class Trials {
  public:
   Trials(const TuneRows& rows, const TuneOptions& options, Index total)
       : rows_(rows), measure_(options.measure.value_or(options.fit.loss)), fit_(options.fit), total_(total) {
-    fit_.scale_inputs = fit_.fill_missing = fit_.keep_moments = false;
+    fit_.scale_inputs = fit_.fill_missing = fit_.keep_moments = fit_.estimate_noise = false;
     progress_ = fit_.execution;
     fit_.execution.progress = {};  // one bar for all fits
     std::visit([&](const auto& loss) { loss.check(rows.Y.cols()); }, measure_);
@@ -262,6 +260,7 @@ std::vector<double> default_alphas(const Loss& loss) {
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {
   TuneOptions options = given;
+  options.fit = given.fit.without_choices();
   options.fit.alpha_by.reset();  // trials have an alpha each
   check_list("alphas", options.alphas);
   check_list("length_scales", options.length_scales);

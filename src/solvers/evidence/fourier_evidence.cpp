@@ -63,7 +63,6 @@ FourierEvidence<T>::FourierEvidence(ConstView<T> X, ConstView<T> Y, const T* wei
       ++at;
     }
     group.total_weight = weights ? group.weights.template cast<double>().sum() : static_cast<double>(count);
-    observations_ += static_cast<double>(p) * group.total_weight;
     targets_ += p * count;
   }
 }

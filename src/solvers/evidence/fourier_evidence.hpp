@@ -51,7 +51,6 @@ class FourierEvidence {
 
   Index dim_in() const { return dim_in_; }
   Index dim_out() const { return dim_out_; }
-  double observations() const { return observations_; }  // targets that are there, by weight
 
   // log p at these parameters; -infinity where they are out of range or rounding leaves no answer. The gradient, by the
   // entries of WeightedFrequencies themselves, where it is not null. Rows are passed over twice, O(n M^2) each; never
@@ -80,7 +79,6 @@ class FourierEvidence {
 
   std::vector<Group> groups_;
   Index dim_in_, dim_out_, targets_ = 0;
-  double observations_ = 0;
 };
 
 // Mean (n, p) and latent covariance of the outputs at each row, (n, p p), of the process with this posterior; the

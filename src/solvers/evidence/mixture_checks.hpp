@@ -24,7 +24,4 @@ inline Mixture zero_like(const Mixture& mixture) {
   return {Vector<double>::Zero(Q), Matrix<double>::Zero(Q, d), Matrix<double>::Zero(Q, d), mixture.family};
 }
 
-// Threads for a factorisation: below this order starting them takes longer than they save.
-inline int order_threads(Index order, const Execution& execution) { return order < 512 ? 1 : execution.thread_count(); }
-
 }  // namespace carmina

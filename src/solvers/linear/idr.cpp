@@ -38,7 +38,7 @@ void run(const SquareProduct& product, const Eigen::MatrixXd& shadow, double goa
   double omega = 1;
   const auto done = [&] { return r.norm() <= goal || products >= options.max_iter; };
   const auto multiply = [&](const Vector<double>& in, Vector<double>& out) {
-    execution.checkpoint({"idr", products++, options.max_iter});
+    execution.checkpoint({"idr", products++, options.max_iter, "iteration"});
     product(in, out);
   };
   // [VanGijzen2011, Fig. 2]
@@ -99,12 +99,12 @@ Vector<double> idr(const SquareProduct& product, const Vector<double>& b, std::u
   return best;
 }
 
-LinearSolution solve_expanded_idr(const ExpandedProblem& problem, std::uint64_t seed, const IterationOptions& options,
+LinearSolution solve_expanded_idr(const ExpandedProblem& problem, const IterationOptions& options,
                                   const Execution& execution, SolveReport& report) {
   ExpandedOperator P(problem);
   const double floor = 2e3 * problem.rows.roundoff();
   const auto product = [&](const Vector<double>& theta, Vector<double>& out) { P.normal(theta, out); };
-  return P.solution(idr(product, P.right(), seed, floor, options, execution, report));
+  return P.solution(idr(product, P.right(), problem.seed, floor, options, execution, report));
 }
 
 }  // namespace carmina

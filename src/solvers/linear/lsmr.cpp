@@ -32,7 +32,7 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
   const double start = zeta_bar;
   Index iteration = 0;
   while (iteration < options.max_iter && std::abs(zeta_bar) > options.tol * start) {
-    execution.checkpoint({"lsmr", iteration, options.max_iter});
+    execution.checkpoint({"lsmr", iteration, options.max_iter, "iteration"});
     A.forward(v, image);
     u = image - norm * u;
     beta = u.norm();

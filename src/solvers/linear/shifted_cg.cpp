@@ -41,7 +41,7 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
   Row square = start, energy = plain ? start : dots(residual, Z);  // |r|^2, <r, M⁻¹ r>
   Index iteration = 0;
   while (iteration < options.max_iter && (square > goal).any()) {
-    execution.checkpoint({"cg", iteration, options.max_iter});
+    execution.checkpoint({"cg", iteration, options.max_iter, "iteration"});
     product(P, HP);
     HP = HP * delta.asDiagonal();
     HP += alpha * P;

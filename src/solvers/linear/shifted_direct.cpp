@@ -5,6 +5,7 @@
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace carmina {
@@ -70,7 +71,7 @@ class KeptMatrix {
 
 // x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j. Eigenvalues below the rounding of H are zero; a zero divisor drops out.
 void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                    const Execution& execution) {
+                    const Execution& execution, const FactorUse& use) {
   Vector<double> g(m);
   backend::symmetric_eigen(m, H, ldh, g.data(), execution);
   const double noise = static_cast<double>(m) * std::numeric_limits<double>::epsilon() * g.cwiseAbs().maxCoeff();
@@ -87,17 +88,30 @@ void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, 
   }
   backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, rotated.data(), q, 0, R.data(), q,
                         execution);
+  if (!use) return;
+  for (const Group& group : group_columns(delta)) {
+    use(group.delta, [&](Index first, Matrix<double>& Z) {
+      Matrix<double> out(m, Z.cols());
+      backend::gemm<double>(Transpose::no, Transpose::no, m, Z.cols(), Z.rows(), 1, H + first, ldh, Z.data(),
+                            Z.outerStride(), 0, out.data(), out.outerStride(), execution);
+      for (Index i = 0; i < m; ++i) {
+        const double divisor = group.delta * (g[i] > noise ? g[i] : 0.0) + alpha;
+        out.row(i) *= divisor > 0 ? 1 / std::sqrt(divisor) : 0.0;
+      }
+      Z = std::move(out);
+    });
+  }
 }
 
 }  // namespace
 
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                   const Execution& execution, SolveReport& report) {
+                   const Execution& execution, SolveReport& report, const FactorUse& use) {
   require(R.rows() == m && R.cols() == delta.size(), "solve: right-hand side is {} x {}, expected {} x {}", R.rows(),
           R.cols(), m, delta.size());
   const auto groups = group_columns(delta);
   if (alpha == 0 || groups.size() > choleskys_per_eigen) {
-    solve_by_eigen(H, m, ldh, delta, alpha, R, execution);
+    solve_by_eigen(H, m, ldh, delta, alpha, R, execution, use);
     return;
   }
   KeptMatrix kept(H, m, ldh, execution.thread_count());
@@ -108,7 +122,7 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
       report.message =
           "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
       kept.restore(1, 0);
-      solve_by_eigen(H, m, ldh, delta, alpha, R, execution);
+      solve_by_eigen(H, m, ldh, delta, alpha, R, execution, use);
       return;
     }
     const auto count = static_cast<Index>(group.columns.size());
@@ -116,6 +130,11 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
     for (Index c = 0; c < count; ++c) part.col(c) = R.col(group.columns[static_cast<std::size_t>(c)]);
     backend::cholesky_solve(m, count, H, ldh, part.data(), count, execution);
     for (Index c = 0; c < count; ++c) solved.col(group.columns[static_cast<std::size_t>(c)]) = part.col(c);
+    if (use) {
+      use(group.delta, [&](Index first, Matrix<double>& Z) {
+        backend::lower_solve(m - first, Z.cols(), H + first * (ldh + 1), ldh, Z.data(), Z.outerStride(), execution);
+      });
+    }
   }
   R = std::move(solved);
 }

@@ -8,12 +8,18 @@
 
 namespace carmina {
 
+// F Z for a factor F of an inverse, |F z|^2 = zᵀ (delta H + alpha I)^-1 z. Z holds rows [first, m) of vectors whose
+// rows before are zero; the result may have more rows than Z, the last of which belong to the same places.
+using Whiten = std::function<void(Index first, Matrix<double>& Z)>;
+// Called with each different delta while its factor is there, perhaps again for all of them.
+using FactorUse = std::function<void(double delta, const Whiten& whiten)>;
+
 // Columns of R are overwritten by the solutions. H (m, m) positive semi-definite, lower triangle, row stride ldh;
 // its memory is used for factors. One Cholesky per different delta while that is cheaper than an eigendecomposition;
 // the latter also when alpha is 0 or H + alpha I turns out singular: then the solution of least norm, and report says
 // so.
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                   const Execution& execution, SolveReport& report);
+                   const Execution& execution, SolveReport& report, const FactorUse& use = {});
 
 struct IterationOptions {
   Index max_iter = 1000;

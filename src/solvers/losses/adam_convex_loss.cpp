@@ -41,7 +41,7 @@ class AdamSolver {
     double wait = idle_epochs;
     bool stopped = false;
     while (epoch < options_.max_iter && !stopped && rate_ > shortest_step * adam_.learning_rate) {
-      model_.execution().checkpoint({"adam", epoch++, options_.max_iter});
+      model_.execution().checkpoint({"adam", epoch++, options_.max_iter, "iteration"});
       const Point average = one_epoch(epoch);
       const auto [objective, held_out] = evaluate(average);
       idle = objective < lowest_ ? 0 : idle + 1;

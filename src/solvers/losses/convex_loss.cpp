@@ -41,7 +41,7 @@ class ConvexLossSolver {
       const Index made = minimise(options_.max_iter - steps);
       steps += made;
       const double gap = certify();
-      execution_.checkpoint({"solving", steps, options_.max_iter});
+      execution_.checkpoint({"solving", steps, options_.max_iter, "iteration"});
       if (gap <= options_.tol || steps >= options_.max_iter) break;
       if (stalled_ && (rho_ == 0 || ++stalls > 20)) break;
       idle_rounds = made == 0 ? idle_rounds + 1 : 0;
@@ -142,7 +142,7 @@ class ConvexLossSolver {
     stalled_ = false;
     for (Index step = 0;; ++step) {
       if (small(gradient, step == 0) || step >= allowed) return step;
-      execution_.checkpoint({"solving", step, 0});
+      execution_.checkpoint({"solving", step, 0, "iteration"});
       Point move;
       if (direction_ == Direction::newton) {
         rows_.curvatures(F_, lambda_, rho_, curvatures_);

@@ -141,6 +141,9 @@ void LossRows::curvatures(const Matrix<double>& F, const Matrix<double>& lambda,
   });
   out.mean = trace / target_weights_.sum();
   out.of_one_row = total_weight_ / static_cast<double>(rows()) / (rho > 0 ? rho : 1.0);
+  // Curvature that decays where a row is fitted well: what a row has at most would hold the intercept back.
+  if (std::visit([]<class L>(const L&) { return WholeRowLoss<L>; }, loss_))
+    out.of_one_row *= std::max(out.mean, 1e-300);
 }
 
 void LossRows::multiply(const RowCurvatures& D, const Matrix<double>& Q, Matrix<double>& out) const {
@@ -194,7 +197,8 @@ double LossRows::mean_deviation(const Matrix<double>& F) const {
       if (has_target(targets_(i, j))) sum += weight(i) * std::abs(F(i, j) - targets_(i, j));
     }
   }
-  return sum / target_weights_.sum();
+  const double mean = sum / target_weights_.sum();
+  return std::visit([]<class L>(const L&) { return WholeRowLoss<L>; }, loss_) ? std::max(mean, 1.0) : mean;
 }
 
 LossRows LossRows::some(const std::vector<Index>& numbers, double factor) const {
@@ -207,86 +211,6 @@ LossRows LossRows::some(const std::vector<Index>& numbers, double factor) const 
     w[k] = factor * weight(i);
   }
   return {loss_, std::move(Y), std::move(w), execution_};
-}
-
-// Moves numbers g_i of some rows by the same amount, clipped to [low_i, high_i], so that their weighted sum and
-// `others` make zero; false when the intervals do not allow it. The sum falls with the amount, so bisection finds it.
-bool LossRows::shift_to_zero(const std::vector<Index>& some, double others, const Interval& interval, double* g,
-                             Index stride) const {
-  double widest = 0, size = std::abs(others);
-  for (const Index i : some) {
-    const auto [low, high] = interval(i);
-    widest = std::max(widest, high - low);
-    size += weight(i) * std::abs(g[i * stride]);
-  }
-  const auto clipped = [&](Index i, double c) {
-    const auto [low, high] = interval(i);
-    return std::clamp(g[i * stride] - c, low, high);
-  };
-  const auto sum_at = [&](double c) {
-    double sum = others;
-    for (const Index i : some) sum += weight(i) * clipped(i, c);
-    return sum;
-  };
-  double below = -widest, above = widest;
-  if (sum_at(below) < 0 || sum_at(above) > 0) return false;
-  if (std::abs(sum_at(0)) <= 1e-15 * size) return true;
-  for (int step = 0; step < 80; ++step) {
-    const double c = (below + above) / 2;
-    (sum_at(c) > 0 ? below : above) = c;
-  }
-  const double c = (below + above) / 2;
-  for (const Index i : some) g[i * stride] = clipped(i, c);
-  return true;
-}
-
-// Radial losses of several outputs: all g_i move by the same amount, then shrink until the largest is inside the ball;
-// the sum stays zero. The others: an interval for each output. Numbers inside theirs move, if that is enough: to move
-// one at an end or zero, where a row far from a kink is, costs more. Else all do, and it is enough because every
-// interval holds 0.
-void LossRows::balance(Matrix<double>& G) const {
-  const Index n = rows(), p = outputs();
-  std::visit(
-      [&]<class L>(const L& loss) {
-        if constexpr (L::radial) {
-          if (p > 1 || std::isinf(loss.radius())) {
-            const Vector<double> sum = sums(G);
-            for (Index i = 0; i < n; ++i) {
-              for (Index j = 0; j < p; ++j) {
-                if (has_target(targets_(i, j))) G(i, j) -= sum[j] / target_weights_[j];
-              }
-            }
-            const double largest = G.rowwise().norm().maxCoeff();
-            if (largest > loss.radius()) G *= loss.radius() / largest;
-            return;
-          }
-        }
-        for (Index j = 0; j < p; ++j) {
-          const Interval interval = [&](Index i) -> std::pair<double, double> {
-            if constexpr (L::radial) {
-              return {-loss.radius(), loss.radius()};
-            } else {
-              return {loss.low(targets_(i, j), j), loss.high(targets_(i, j), j)};
-            }
-          };
-          std::vector<Index> inside, all;
-          double at_ends = 0;
-          for (Index i = 0; i < n; ++i) {
-            if (!has_target(targets_(i, j))) continue;
-            const auto [low, high] = interval(i);
-            all.push_back(i);
-            if (G(i, j) > low && G(i, j) < high && G(i, j) != 0) {
-              inside.push_back(i);
-            } else {
-              at_ends += weight(i) * G(i, j);
-            }
-          }
-          if (!shift_to_zero(inside, at_ends, interval, G.data() + j, p)) {
-            shift_to_zero(all, 0, interval, G.data() + j, p);
-          }
-        }
-      },
-      loss_);
 }
 
 }  // namespace carmina

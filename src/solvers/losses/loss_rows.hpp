@@ -9,12 +9,12 @@
 
 namespace carmina {
 
-// D_i = diag(diagonal_i) + along_i direction_i direction_iᵀ, times the row's weight.
+// D_i = diag(diagonal_i) + along_i direction_i direction_iᵀ, times the row's weight. Every family has this form.
 struct RowCurvatures {
   Matrix<double> diagonal, direction;  // (n, p); no direction for entrywise losses and one output
   Vector<double> along;                // (n)
   double mean = 0;                     // of tr(D_i) / p, weighted
-  double of_one_row = 1;               // what a row of average weight has at most
+  double of_one_row = 1;               // what a row of average weight has at most; of losses of a whole row, has
 };
 
 class LossRows {
@@ -55,13 +55,16 @@ class LossRows {
   // sum_i w_i r_i, and R_i <- w_i r_i
   Vector<double> sums(const Matrix<double>& R) const;
   void apply_weights(Matrix<double>& R) const;
-  // Mean of |y_i - f_i| over the outputs and rows.
+  // Mean of |y_i - f_i| over the outputs and rows; at least 1 for losses of a whole row, whose targets are classes: no
+  // score is near enough to them.
   double mean_deviation(const Matrix<double>& F) const;
 
  private:
   template <class Body>
   double sum_over_rows(const Body& body) const;
   using Interval = std::function<std::pair<double, double>(Index row)>;
+  template <class L>
+  void balance_shares(const L& loss, Matrix<double>& G) const;
   bool shift_to_zero(const std::vector<Index>& some, double others, const Interval& interval, double* g,
                      Index stride) const;
 

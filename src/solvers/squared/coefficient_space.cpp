@@ -80,8 +80,8 @@ void CoefficientSpace::add_gram(const Matrix<double>& G, const std::vector<Index
 }
 
 bool by_rows(const CoefficientSpace& space, const Loss& loss) {
-  const bool radial = std::visit([]<class L>(const L&) { return L::radial; }, loss);
-  return space.separate() && space.rank() == space.dim_out() && (space.dim_out() == 1 || !radial);
+  const bool entrywise = std::visit([]<class L>(const L&) { return EntrywiseLoss<L>; }, loss);
+  return space.separate() && space.rank() == space.dim_out() && (space.dim_out() == 1 || entrywise);
 }
 
 }  // namespace carmina

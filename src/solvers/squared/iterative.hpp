@@ -18,28 +18,21 @@ struct ExpandedProblem {
   const Vector<double>& origin;  // (p), near the targets' mean; zero without an intercept
   double alpha;
   bool fit_intercept;
+  std::uint64_t seed;  // of what a solver draws
 };
+using ExpandedSolver = LinearSolution(const ExpandedProblem& problem, const IterationOptions& options,
+                                      const Execution& execution, SolveReport& report);
 
 // LSMR on [W^(1/2) P_c; sqrt(alpha) I]: keeps one vector over the rows (n, p). Never forms H, whose condition number is
 // the square of that matrix's.
-LinearSolution solve_expanded_lsmr(const ExpandedProblem& problem, const IterationOptions& options,
-                                   const Execution& execution, SolveReport& report);
-
+ExpandedSolver solve_expanded_lsmr;
 // IDR(4) on the normal equations. iterations counts products with H.
-LinearSolution solve_expanded_idr(const ExpandedProblem& problem, std::uint64_t seed, const IterationOptions& options,
-                                  const Execution& execution, SolveReport& report);
-
+ExpandedSolver solve_expanded_idr;
 // Mini-batches in an order shuffled each epoch within windows of rows; iterations counts epochs. They stop at a
 // residual of sqrt(tol): 1e-3 for the default tol.
-enum class StepRule { sgd, adam };
+ExpandedSolver solve_expanded_sgd, solve_expanded_adam;
 // Rows that their preconditioner is made from.
 inline Index batch_sample_rows(Index features) { return std::clamp<Index>(8 * features, 512, 2048); }
-struct BatchOptions {
-  StepRule rule = StepRule::sgd;
-  std::uint64_t seed = 0;
-};
-LinearSolution solve_expanded_batches(const ExpandedProblem& problem, const BatchOptions& batches,
-                                      const IterationOptions& options, const Execution& execution, SolveReport& report);
 
 // The algorithms themselves, for any operators.
 

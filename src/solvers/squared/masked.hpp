@@ -7,6 +7,7 @@
 // G_a the Gram matrix of its rows, centred. Outputs that are missing in the same rows share G_a.
 #pragma once
 #include "solvers/losses/convex_loss.hpp"
+#include "solvers/squared/alpha_path_solve.hpp"
 #include "solvers/squared/squared_loss.hpp"
 
 #include <vector>
@@ -46,6 +47,8 @@ struct SeenTargets {
   std::vector<Index> row, output;
   explicit SeenTargets(const Matrix<double>& targets);
   Index count() const { return static_cast<Index>(row.size()); }
+  // Where the targets of each of n rows begin, and the end.
+  std::vector<Index> first_of_rows(Index n) const;
   // v (count) at its places in (n, p), zero elsewhere; and back.
   Matrix<double> spread(const Vector<double>& v, Index n, Index p) const;
   Vector<double> gathered(const Matrix<double>& V) const;
@@ -56,6 +59,10 @@ struct SeenTargets {
 // (n, p), zero where a target is missing: f = sum_i K(., x_i) c_i.
 LinearSolution solve_masked_dual(Matrix<double>& K, const DualRows& rows, const SeenTargets& seen, double alpha,
                                  bool fit_intercept, const Execution& execution, SolveReport& report);
+
+// The same for many alphas. With rows left out one by one, of which no target stays, as alpha_path_solve_dual.cpp says.
+std::vector<AlphaPathSolution> masked_dual_path(Matrix<double> K, const DualRows& rows, const AlphaPathProblem& problem,
+                                                const Execution& execution);
 
 // The same with K only as a product with V (n, p), and as columns for a preconditioner. The constraint is kept by
 // projection: one system, whatever the number of outputs.

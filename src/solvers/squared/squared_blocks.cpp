@@ -6,12 +6,12 @@
 namespace carmina {
 
 LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double alpha, bool fit_intercept,
-                                 const Execution& execution, SolveReport& report) {
+                                 const Execution& execution, SolveReport& report, const FactorUse& use) {
   const BlockSystem system(rows, fit_intercept);
   Matrix<double> solved = system.right;
   if (rows.weights.size() > 0) weigh(K, system.root_weights);
   solve_shifted(K.data(), K.rows(), K.outerStride(), Vector<double>::Ones(solved.cols()), alpha, solved, execution,
-                report);
+                report, use);
   return system.finish(solved, rows);
 }
 

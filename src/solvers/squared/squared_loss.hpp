@@ -24,7 +24,7 @@ struct SquaredLossProblem {
 // min over Theta, b of sum_i w_i |B Thetaᵀ phi_i + b - y_i|^2 / 2 + alpha |Theta|^2 / 2 from the sums alone, which are
 // overwritten. mathematics.md 1d with centred features: b = mean(y - f), never penalised.
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
-                            SolveReport& report);
+                            SolveReport& report, const FactorUse& use = {});
 
 // The same by conjugate gradients over the rows, preconditioned by the normal equations of subset_rows of them (0: not
 // preconditioned).
@@ -42,7 +42,7 @@ struct DualRows {
 // (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to
 // be used with B. K (n, n), lower triangle, is overwritten.
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
-                          const Execution& execution, SolveReport& report);
+                          const Execution& execution, SolveReport& report, const FactorUse& use = {});
 
 // The same with K only as a product. Given K's columns too, some of them make a preconditioner.
 LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& rows, const SquaredLossProblem& problem,
@@ -52,7 +52,7 @@ LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& ro
 // Kernels that are not separable (mathematics.md 1c): theta has one column, expansion.dim_coef() rows. The
 // coefficients returned are E theta (features, p), to be used with the scalar map alone.
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
-                              const Execution& execution, SolveReport& report);
+                              const Execution& execution, SolveReport& report, const FactorUse& use = {});
 LinearSolution solve_expanded_cg(const FeatureRows& rows, const Expansion& expansion, const Vector<double>& origin,
                                  double alpha, bool fit_intercept, const IterationOptions& options,
                                  const Execution& execution, SolveReport& report);
@@ -60,7 +60,7 @@ LinearSolution solve_expanded_cg(const FeatureRows& rows, const Expansion& expan
 // (K + alpha W^-1) c + 1 (x) b = y, the rows' coefficients summing to zero; K (n p, n p), row i p + a for output a of
 // row i, lower triangle, is overwritten. Coefficients are (n, p).
 LinearSolution solve_dual_blocks(Matrix<double>& K, const DualRows& rows, double alpha, bool fit_intercept,
-                                 const Execution& execution, SolveReport& report);
+                                 const Execution& execution, SolveReport& report, const FactorUse& use = {});
 // The same with K only as a product with (n p, columns), and perhaps its columns for a preconditioner.
 LinearSolution solve_dual_blocks_cg(const SymmetricProduct& product, const DualRows& rows, double alpha,
                                     bool fit_intercept, const IterationOptions& options, const Execution& execution,

@@ -36,11 +36,11 @@ RowSums sums_of(Moments& moments, bool fit_intercept) {
 }  // namespace
 
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
-                            SolveReport& report) {
+                            SolveReport& report, const FactorUse& use) {
   const RowSums sums = sums_of(moments, problem.fit_intercept);
   Matrix<double> R = times_root(sums.cross, problem.outputs);
   solve_shifted(moments.sums.data(), moments.features, moments.sums.outerStride(),
-                eigenvalues(problem.outputs, moments.outputs), problem.alpha, R, execution, report);
+                eigenvalues(problem.outputs, moments.outputs), problem.alpha, R, execution, report, use);
   Vector<double> b =
       with_intercept(expanded(R, problem.outputs), sums, moments.origin, problem.fit_intercept).intercept;
   return {std::move(R), std::move(b)};
@@ -67,12 +67,12 @@ LinearSolution solve_primal_cg(const FeatureRows& rows, const Vector<double>& or
 }
 
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
-                              const Execution& execution, SolveReport& report) {
+                              const Execution& execution, SolveReport& report, const FactorUse& use) {
   const RowSums sums = sums_of(moments, fit_intercept);
   const Index m = moments.features;
   Matrix<double> theta = expansion.contract(sums.cross);
   Matrix<double> H = expansion.gram(moments.sums.topLeftCorner(m, m), execution.thread_count());
-  solve_shifted(H.data(), H.rows(), H.outerStride(), Vector<double>::Ones(1), alpha, theta, execution, report);
+  solve_shifted(H.data(), H.rows(), H.outerStride(), Vector<double>::Ones(1), alpha, theta, execution, report, use);
   return with_intercept(expansion.expand(theta), sums, moments.origin, fit_intercept);
 }
 

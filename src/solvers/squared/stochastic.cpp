@@ -78,6 +78,8 @@ double largest_eigenvalue(BatchOperator& batch, const Whitening& scaled, double 
   return value;
 }
 
+enum class StepRule { sgd, adam };
+
 // Steps from where an epoch began, in coordinates z: u = M^(-1/2) z.
 class Descent {
  public:
@@ -122,16 +124,12 @@ class Descent {
   Index taken_ = 0;
 };
 
-}  // namespace
-
-LinearSolution solve_expanded_batches(const ExpandedProblem& problem, const BatchOptions& batches,
-                                      const IterationOptions& options, const Execution& execution,
-                                      SolveReport& report) {
-  const char* name = batches.rule == StepRule::sgd ? "sgd" : "adam";
+LinearSolution solve_in_batches(const char* name, StepRule rule, const ExpandedProblem& problem,
+                                const IterationOptions& options, const Execution& execution, SolveReport& report) {
   const IterationOptions goal{options.max_iter, std::sqrt(options.tol)};
   ExpandedOperator whole(problem);
   const Index n = problem.rows.rows();
-  const Random random(batches.seed, Stream::batches);
+  const Random random(problem.seed, Stream::batches);
   BatchOperator batch(problem, whole);
   const Index size = std::min(n, std::clamp<Index>(n / 8, 16, largest_batch)), dim = problem.expansion.dim_coef();
   std::optional<Whitening> scaled;
@@ -155,13 +153,13 @@ LinearSolution solve_expanded_batches(const ExpandedProblem& problem, const Batc
   const double start = g.norm();
   Vector<double> theta = Vector<double>::Zero(g.size()), best = theta, residual = g, turned = (*scaled)(g), candidate,
                  product;
-  Descent descent(batches.rule, dim);
+  Descent descent(rule, dim);
   Eigen::MatrixXd image;
   double smallest = start > 0 ? 1 : 0, factor = 1;
   Index epoch = 0;
   // A step that has become this small makes no difference any more: rounding is reached.
   while (smallest > goal.tol && epoch < options.max_iter && factor > 1e-3) {
-    execution.checkpoint({name, epoch++, options.max_iter});
+    execution.checkpoint({name, epoch++, options.max_iter, "iteration"});
     descent.begin(turned, factor * length);
     problem.rows.windows([&](Index first_row, Index rows, const FeatureRows::Gather& gather) {
       const auto order = shuffled(rows, first_row, random, epoch);
@@ -189,6 +187,18 @@ LinearSolution solve_expanded_batches(const ExpandedProblem& problem, const Batc
   }
   report_iterations(name, epoch, smallest, goal, report);
   return whole.solution(best);
+}
+
+}  // namespace
+
+LinearSolution solve_expanded_sgd(const ExpandedProblem& problem, const IterationOptions& options,
+                                  const Execution& execution, SolveReport& report) {
+  return solve_in_batches("sgd", StepRule::sgd, problem, options, execution, report);
+}
+
+LinearSolution solve_expanded_adam(const ExpandedProblem& problem, const IterationOptions& options,
+                                   const Execution& execution, SolveReport& report) {
+  return solve_in_batches("adam", StepRule::adam, problem, options, execution, report);
 }
 
 }  // namespace carmina

@@ -1,0 +1,203 @@
+// models/choose/approximations.cpp -- what costs no more and errs less.
+#include "models/choose/approximations.hpp"
+#include "models/choose/choose.hpp"
+#include "models/choose/missing_choice.hpp"
+#include "models/fit/fit_pipeline.hpp"
+#include "models/fit/sampled_rows.hpp"
+#include "models/fit/ways.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace carmina {
+namespace {
+
+constexpr double exact_rows = 8000, exact_rows_other_losses = 2000;
+constexpr double products = 2.5e11;
+constexpr Index fewest = 1000, most = 4096;
+constexpr Index compared_rows = 16000, compared_components = 1000, alpha_rows = 1000;
+constexpr double alpha_targets = 1500;  // where targets are missing and outputs coupled: the order of a system
+
+// Half powers of ten around a value.
+std::vector<double> alphas_around(double alpha, int below, int above) {
+  std::vector<double> alphas;
+  for (int i = -below; i <= above; ++i) alphas.push_back(alpha * std::pow(10.0, 0.5 * i));
+  return alphas;
+}
+
+// Of a path with left-out rows on the held rows, the best point; the grid moves on while its end is best.
+template <Real T>
+PathPoint best_of_path(const HeldRows<T>& held, const FitOptions& options, std::vector<double> alphas) {
+  PathPoint best{0, 0, 0, 0, std::numeric_limits<double>::infinity()};
+  for (int extension = 0; extension < 5; ++extension) {
+    const auto path = fit_path<T>(held.X, held.Y, options, alphas, true, held.weights_or_null());
+    const std::size_t at = best_point(path.points(), AlphaScore::leave_one_out);
+    const PathPoint& point = path.points()[at];
+    if (*point.leave_one_out < *best.leave_one_out) best = point;
+    if (at > 0 && at + 1 < alphas.size()) break;
+    alphas = at == 0 ? alphas_around(alphas.front(), 10, 0) : alphas_around(alphas.back(), 0, 10);
+  }
+  return best;
+}
+
+template <Real T>
+HeldRows<T> some_rows(const DataRows<T>& rows, const DataSummary& summary, Index wanted, const FitOptions& options) {
+  const RowSampler sampler(summary.copies, wanted, 1, Random(options.seed, Stream::evidence_rows));
+  return sample_rows(rows, sampler, options.execution, std::min(summary.rows, wanted));
+}
+
+// The kernel of the options is of the form k A, k by name or given.
+bool stationary(const FitOptions& options) {
+  if (!options.kernel) {
+    return is_stationary(make_scalar_kernel(options.kernel_name == "auto" ? Gaussian::name : options.kernel_name,
+                                            options.length_scale, options.kernel_parameters));
+  }
+  return std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(),
+                     [](const Term& term) { return has_spectral_measure(term.scalar); });
+}
+
+bool couples_outputs(const FitOptions& options) {
+  if (options.kernel && !options.kernel->separable()) return true;
+  return !std::holds_alternative<Independent>(options.kernel ? options.kernel->separable()->coupling
+                                                             : options.coupling);
+}
+
+// Of targets that are missing in patterns, two columns with the most rows say enough of independent outputs.
+template <Real T>
+void keep_two_patterns(HeldRows<T>& held, std::vector<TargetPattern> patterns) {
+  std::stable_sort(patterns.begin(), patterns.end(),
+                   [](const TargetPattern& a, const TargetPattern& b) { return a.rows > b.rows; });
+  std::vector<Index> columns = {patterns[0].columns[0], patterns[1].columns[0]};
+  held.Y = Matrix<T>(held.Y(Eigen::all, columns));
+}
+
+Index even(double count) { return static_cast<Index>(count / 2) * 2; }
+
+}  // namespace
+
+template <Real T>
+double alpha_by_path(const HeldRows<T>& held, FitOptions options, SolveReport& report) {
+  options.approximation = "exact";
+  options.sketch.reset();
+  options.solver = "auto";
+  const Loss loss = options.loss;
+  options.loss = Squared{};
+  options.non_crossing = false;
+  const PathPoint best = best_of_path(held, options, path_alphas());
+  report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
+                            static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
+  if (std::holds_alternative<Squared>(loss)) return best.alpha;
+  // Residuals as normal numbers of their variance would be.
+  const auto seen = static_cast<double>((!held.Y.array().isNaN()).count());
+  const double p = seen / static_cast<double>(held.Y.rows());  // targets of a row
+  const double deviation = std::sqrt(2 * *best.leave_one_out / p);
+  constexpr Index count = 199;
+  Matrix<double> targets(count, 1);
+  const Random random(options.seed, Stream::evidence_rows);
+  for (Index i = 0; i < count; ++i) targets(i, 0) = deviation * random.normal(static_cast<std::uint64_t>(i));
+  return loss_alpha(loss, best.alpha, Matrix<double>::Zero(count, 1), targets, Vector<double>::Ones(count));
+}
+
+template <Real T>
+void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
+                          SolveReport& report) {
+  const auto n = static_cast<double>(summary.rows), p = static_cast<double>(rows.dim_out());
+  const bool coupled = couples_outputs(options), missing = summary.has_missing_targets();
+  const double seen = seen_share(summary);
+  const bool squared = std::holds_alternative<Squared>(options.loss);
+  const auto table = way_table<T>();
+  const auto fits = [&](const FitOptions& given, bool path = false) {
+    FitTask task(given, rows.dim_in(), rows.dim_out(), n, sizeof(T));
+    task.path = task.leave_one_out = path;
+    if (missing) {
+      task.missing = true, task.patterns_apart = !coupled;
+      task.seen_share = seen, task.rank = p, task.patterns = static_cast<double>(summary.patterns.size());
+    }
+    return fits_budget(table, task, summary.rows, [&](Index count) { return rows.held_bytes(count); });
+  };
+  if (!options.alpha) {
+    auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
+    if (missing && coupled) wanted = static_cast<Index>(std::max(30.0, alpha_targets / (p * seen)));
+    options.alpha = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
+    report.text +=
+        format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
+  }
+  const auto say = [&](const std::string& what) { report.text += (report.text.empty() ? "" : "; ") + what; };
+  if (options.approximation == "auto" && !options.sketch) {
+    FitTask task(options, rows.dim_in(), rows.dim_out(), n, sizeof(T));
+    const double order = missing && coupled ? n * p * seen : task.separable ? n : n * p;
+    FitOptions exact = options;
+    exact.approximation = "exact";
+    // A solver or a sampling of frequencies that was asked for says which.
+    const bool by_solver =
+        (options.solver != "auto" && options.solver != "direct") || options.sampling != Sampling::iid;
+    if (!by_solver && !options.n_components && order <= (squared ? exact_rows : exact_rows_other_losses) &&
+        fits(exact)) {
+      options.approximation = "exact";
+      say(format_text("exact: {} rows", summary.rows));
+      return;
+    }
+    if (!stationary(options)) {
+      options.approximation = "sub_sample";
+    } else if (options.n_components || !squared || !task.separable || by_solver || (missing && coupled)) {
+      options.approximation = "fourier";
+    }
+  }
+  if (!options.n_components && options.approximation != "exact" && !options.sketch) {
+    double count = std::clamp<double>(std::sqrt(products / n), fewest, most);
+    if (options.chosen_sketch()) count = std::min(count, std::ceil(n / 2));
+    if (options.alpha_by) count = fewest;  // eigenvectors of that order
+    if (!squared) count = fewest;
+    FitOptions sized = options;
+    if (sized.approximation == "auto") sized.approximation = "fourier";
+    for (sized.n_components = options.chosen_sketch() ? static_cast<Index>(count) : even(count);
+         *sized.n_components > 64 && !fits(sized);) {
+      sized.n_components = even(static_cast<double>(*sized.n_components) / 2);
+    }
+    options.n_components = sized.n_components;
+  }
+  if (options.approximation != "auto" || options.sketch) return;
+
+  HeldRows<T> held = some_rows(rows, summary, compared_rows, options);
+  if (missing) keep_two_patterns(held, summary.patterns);
+  FitOptions trial = options;
+  trial.target_names.clear();
+  trial.solver = "auto";
+  trial.n_components = std::min(compared_components, even(static_cast<double>(held.rows()) / 2));
+  std::optional<PathPoint> best;
+  std::string errors;
+  for (const char* approximation : {"sub_sample", "fourier"}) {
+    trial.approximation = approximation;
+    if (!fits(trial, true)) continue;
+    const PathPoint point = best_of_path(held, trial, alphas_around(*options.alpha, 4, 2));
+    report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "as chosen", point.alpha,
+                              approximation, static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out),
+                              false});
+    errors += format_text("{}{:.3g} with {}", errors.empty() ? "" : ", ", std::sqrt(2 * *point.leave_one_out),
+                          std::string(approximation) == "fourier" ? "Fourier features" : "anchors");
+    if (best && *best->leave_one_out <= *point.leave_one_out) continue;
+    best = point;
+    options.approximation = approximation;
+    for (Choice& choice : report.choices) choice.chosen = false;
+    report.choices.back().chosen = true;
+  }
+  if (!best) {
+    options.approximation = "fourier";
+    return;
+  }
+  if (!alpha_given) options.alpha = best->alpha;
+  say(format_text("{} {}: errors of left-out rows are {} on {} rows and {} components", *options.n_components,
+                  options.approximation == "fourier" ? "Fourier features" : "anchors", errors, held.rows(),
+                  *trial.n_components));
+}
+
+#define CARMINA_INSTANTIATE(T)                                                 \
+  template double alpha_by_path(const HeldRows<T>&, FitOptions, SolveReport&); \
+  template void choose_approximation(DataRows<T>&, const DataSummary&, bool, FitOptions&, SolveReport&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina

@@ -1,0 +1,196 @@
+// models/choose/choose.cpp -- the steps of a choice: rows to choose on, search, approximation and size, words.
+#include "models/choose/choose.hpp"
+#include "models/choose/approximations.hpp"
+#include "models/choose/missing_choice.hpp"
+#include "models/choose/search.hpp"
+#include "models/fit/resolve_kernel.hpp"
+#include "models/fit/sampled_rows.hpp"
+#include "models/plan/memory_plan.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace carmina {
+namespace {
+
+constexpr Index choice_rows = 2000;
+
+// Rows whose kernel matrix, its factor and inverse take half of the budget; at most choice_rows.
+Index rows_to_hold(const Execution& execution) {
+  const double rows = std::sqrt(memory_limit(execution) / 2 / (4 * sizeof(double)));
+  return std::clamp<Index>(static_cast<Index>(rows), 50, choice_rows);
+}
+
+// Whether family, width or metric of a scalar kernel are open.
+bool searches_kernel(const FitOptions& options) {
+  if (!options.width_from_data() || options.differential()) return false;
+  if (options.kernel_name != "auto" &&
+      !is_stationary(make_scalar_kernel(options.kernel_name, std::nullopt, options.kernel_parameters))) {
+    return false;
+  }
+  return options.kernel_name == "auto" || options.width != WidthRule::median || options.metric == MetricRule::learn;
+}
+
+// c where alpha of a kernel k A is c times that of k: independent outputs, an A whose eigenvalues are c or 0, and joint
+// quantiles, whose levels have a kernel with 1 on its diagonal. Nothing for others.
+std::optional<double> output_scale(const FitOptions& options) {
+  if (options.kernel && !options.kernel->separable()) return std::nullopt;
+  const OutputCoupling& coupling = options.kernel ? options.kernel->separable()->coupling : options.coupling;
+  const double weight = options.kernel ? options.kernel->separable()->weight : 1;
+  if (std::holds_alternative<Independent>(coupling)) return weight;
+  const auto* matrix = std::get_if<OutputMatrix>(&coupling);
+  if (!matrix) return std::nullopt;
+  if (std::holds_alternative<Pinball>(options.loss)) return weight * matrix->A().diagonal().mean();
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(matrix->A(), Eigen::EigenvaluesOnly);
+  const double largest = eigen.eigenvalues().maxCoeff();
+  for (const double value : eigen.eigenvalues()) {
+    if (std::abs(value) > 1e-9 * largest && std::abs(value - largest) > 1e-9 * largest) return std::nullopt;
+  }
+  return weight * largest;
+}
+
+// What a search has to find; nothing where it is of no use.
+std::optional<SearchSpace> space_of(const FitOptions& options) {
+  SearchSpace space;
+  space.alpha = options.alpha;
+  if (searches_kernel(options)) {
+    space.families = {{options.kernel_name, options.kernel_parameters}};
+    if (options.kernel_name == "auto") space.families = automatic_families();
+    space.metric = options.metric;
+    space.per_input = options.width == WidthRule::per_input;
+    const bool fixed = options.width == WidthRule::median && options.metric == MetricRule::automatic;
+    // The Laplacian's distance is not Euclidean.
+    if (fixed || options.kernel_name == Laplacian::name) space.metric = MetricRule::identity;
+    return space;
+  }
+  if (options.alpha || options.differential() || !output_scale(options)) return std::nullopt;
+  space.families = {{options.kernel ? "given" : options.kernel_name, options.kernel_parameters}};
+  space.width = 1;
+  space.metric = MetricRule::identity;
+  return space;
+}
+
+// Targets about their mean, in units of their deviations, those that are there; those that do not vary are 0.
+void standardize(Matrix<double>& Y, const Vector<double>& weights, Vector<double>& mean, Vector<double>& deviation) {
+  Vector<double> total = Vector<double>::Constant(Y.cols(), weights.sum());
+  if (Y.hasNaN()) total = Matrix<double>(Y.array().isNaN().select(0.0, weights.replicate(1, Y.cols()))).colwise().sum();
+  const auto mean_of = [&](const Matrix<double>& values) -> Vector<double> {
+    const Matrix<double> filled = values.array().isNaN().select(0.0, values);
+    return (filled.transpose() * weights).cwiseQuotient(total.cwiseMax(std::numeric_limits<double>::min()));
+  };
+  mean = mean_of(Y);
+  Y.rowwise() -= mean.transpose();
+  deviation = mean_of(Y.cwiseAbs2()).cwiseSqrt();
+  for (Index j = 0; j < Y.cols(); ++j) {
+    if (deviation[j] <= 1e-13 * std::abs(mean[j])) deviation[j] = 0;
+    Y.col(j) *= deviation[j] > 0 ? 1 / deviation[j] : 0;
+  }
+}
+
+template <Real T>
+ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, bool intercept,
+                             Vector<double>& mean, Vector<double>& deviation) {
+  const Matrix<double> X = held.X.template cast<double>();
+  ChoiceRows rows{Matrix<double>(X.rows(), X.cols()), held.Y.template cast<double>(), Vector<double>::Ones(X.rows()),
+                  intercept};
+  transform.apply(X.data(), X.cols(), X.rows(), X.cols(), rows.Z.data());
+  if (held.weights.size() > 0) rows.weights = held.weights.template cast<double>();
+  standardize(rows.Y, rows.weights, mean, deviation);
+  return rows;
+}
+
+void take_kernel(const Setting& setting, FitOptions& options) {
+  options.kernel_name = setting.kernel;
+  options.kernel_parameters = setting.parameters;
+  options.length_scale = setting.width;
+  if (setting.metric == "per input") {
+    std::vector<double> widths;
+    for (Index j = 0; j < setting.P.rows(); ++j) widths.push_back(setting.width / std::max(setting.P(j, j), 1e-6));
+    options.length_scale = LengthScale(widths);
+  } else if (setting.P.size() > 0) {
+    options.transform->metric = setting.P.transpose();
+  }
+}
+
+std::string words(const TriedSetting& best, const InputTransform& transform, double rows, std::size_t tried) {
+  const Setting& setting = best.setting;
+  std::string text;
+  if (!setting.given) {
+    const auto nu = setting.parameters.find("nu");
+    text = nu == setting.parameters.end() ? setting.kernel : format_text("{} (nu = {})", setting.kernel, nu->second);
+    text += format_text(" kernel of width {:.3g}", setting.width);
+    if (setting.metric == "per input") text += ", with a factor for each input";
+    if (setting.metric == "learnt") text += ", in a metric learnt from gradients";
+    if (transform.shift.size() > 0) text += ", inputs scaled";
+    text += "; ";
+  }
+  return text + format_text(
+                    "alpha {:.3g}: the smallest error for left-out rows, {:.3g} deviations of the targets, of {} "
+                    "settings tried on up to {:.0f} rows",
+                    setting.alpha, std::sqrt(best.error()), tried, rows);
+}
+
+}  // namespace
+
+bool leaves_choices(const FitOptions& options) {
+  if (options.by_evidence) return false;
+  if (searches_kernel(options) || (!options.alpha && !options.alpha_by)) return true;
+  return options.approximation == "auto" && !options.sketch && !options.n_components && !options.alpha_by;
+}
+
+template <Real T>
+FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& report) {
+  PhaseTimer timer(report, "choice");
+  const Execution& execution = options.execution;
+  FitOptions chosen = options;
+  rows.read_at_once(block_rows(rows.dim_in() + rows.dim_out(), execution));
+  const bool squared = std::holds_alternative<Squared>(options.loss);
+  const DataSummary summary =
+      summarize(rows, options.fill_missing, false, execution, true, squared ? nullptr : &options.loss);
+  const InputTransform transform = input_transform(summary, options, options.differential());
+  chosen.transform = transform;
+
+  if (std::optional<SearchSpace> space = space_of(options)) {
+    const double each = static_cast<double>(rows_to_hold(execution));  // of each output
+    const auto most = static_cast<Index>(each * std::min(5.0, 1 / seen_share(summary)));
+    const RowSampler sampler(summary.copies, most, 1, Random(options.seed, Stream::evidence_rows));
+    const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
+    // Kernel values in float are no better than that.
+    space->least_alpha = sizeof(T) == sizeof(float) ? 1e-5 : 1e-9;
+    Vector<double> mean, deviation;
+    ChoiceRows some = rows_to_choose_on(held, transform, options.fit_intercept, mean, deviation);
+    if (some.Y.hasNaN()) limit_targets(some, each);
+    if (!searches_kernel(options)) {
+      space->kernel = resolve_kernel(summary, transform, options).terms()[0].scalar;
+    } else if (options.width == WidthRule::median) {
+      space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
+    }
+    const TriedSetting best = search_settings(some, *space, execution, report.choices);
+    const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
+      return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
+    });
+    if (taken != report.choices.end()) taken->chosen = true;
+    if (searches_kernel(options)) take_kernel(best.setting, chosen);
+    report.text = words(best, transform, some.weights.sum(), report.choices.size());
+    if (const auto scale = output_scale(options); scale && !options.alpha) {
+      chosen.alpha = *scale * best.setting.alpha;
+      if (!squared) {
+        Matrix<double> targets = some.Y * deviation.asDiagonal(), predictions = targets;
+        targets.rowwise() += mean.transpose();
+        predictions -= best.result.residuals * deviation.asDiagonal();
+        predictions.rowwise() += mean.transpose();
+        chosen.alpha = loss_alpha(options.loss, *chosen.alpha, predictions, targets, some.weights);
+      }
+    }
+  }
+  choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
+  return chosen;
+}
+template FitOptions choose(DataRows<float>&, const FitOptions&, SolveReport&);
+template FitOptions choose(DataRows<double>&, const FitOptions&, SolveReport&);
+
+}  // namespace carmina

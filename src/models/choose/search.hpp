@@ -1,0 +1,57 @@
+// models/choose/search.hpp -- family, width, metric and alpha of a kernel by the errors of rows left out.
+#pragma once
+#include "models/choose/exact_errors.hpp"
+
+#include <carmina/models/fit_options.hpp>
+#include <carmina/models/report.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace carmina {
+
+struct Setting {
+  std::string kernel;  // a stationary kernel's name
+  KernelParameters parameters;
+  double width = 1, alpha = 1;
+  std::string metric = "identity";  // "per input", "learnt"
+  Matrix<double> P = {};            // (d, d), z -> z P before the kernel; empty: the identity
+
+  std::optional<ScalarKernel> given = {};  // in the place of a name and a width
+
+  ScalarKernel scalar() const { return given ? *given : make_scalar_kernel(kernel, width, parameters); }
+};
+
+struct TriedSetting {
+  Setting setting;
+  ExactErrors result;
+  double rows = 0;  // total weight of the rows that it was tried on
+  double error() const { return result.error; }
+};
+
+// What is to be chosen; a value that is given is not.
+struct SearchSpace {
+  std::vector<std::pair<std::string, KernelParameters>> families;
+  std::optional<ScalarKernel> kernel;  // or this one, as it is
+  std::optional<double> width, alpha;
+  double least_alpha = 1e-9;
+  MetricRule metric = MetricRule::automatic;
+  bool per_input = false;  // of metrics, those with one factor for each input
+};
+// Gaussian and Matérn of smoothness 1/2, 3/2, 5/2.
+std::vector<std::pair<std::string, KernelParameters>> automatic_families();
+
+// Notes of all that was tried.
+using ChoiceLog = std::vector<Choice>;
+
+// The best setting for these rows. Coarse steps in width and alpha on some of them for each family, fine ones on more
+// for the best; then metrics from average outer products of gradients, which are taken where the rows that are left
+// out become better by more than a standard error of the difference.
+TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution,
+                             ChoiceLog& log);
+
+// The rows as a metric sees them.
+ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P);
+
+}  // namespace carmina

@@ -1,0 +1,55 @@
+// solvers/squared/left_out.hpp -- errors of rows left out one by one, and their variances, from a factor of the system
+// that the fit to all rows solves (mathematics.md 1h).
+//
+// A weight means repetition, so of a row of weight w the part u = min(1, w) is left out. With Q = phi (PhiᵀW Phi +
+// alpha I)^-1 phiᵀ + 1 / sum w, a number or p x p, and L = I - u Q, the fit without that part has the error e = L^-1 r
+// where the fit to all rows has the residual r, and an observation the variance V = I + Q L^-1 in units of the noise.
+// In the dual, with P as in alpha_path_solve_dual.cpp, I - w Q = alpha P.
+#pragma once
+#include "solvers/squared/squared_loss.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace carmina {
+
+struct LeftOutErrors {
+  Matrix<double> errors, variances;  // e and the diagonal of V (s, p); e is infinite where a row determines its own fit
+  Vector<double> weights;            // (s)
+};
+
+class LeftOut {
+ public:
+  // Of s rows with these weights, a fit to rows of total_weight; `outputs` is null where the kernel is not separable.
+  LeftOut(const OutputFactor* outputs, Index p, double alpha, bool fit_intercept, double total_weight,
+          Vector<double> weights);
+
+  // L by a factor of the normal equations. Features of the rows are taken about `mean` (empty: as they are).
+  void add(double delta, const Whiten& whiten, const FeatureRows& rows, const Vector<double>& mean,
+           const Expansion* expansion);
+  // L by a factor of the dual, for the rows at `places` of all n, root_weights (n).
+  void add(double delta, const Whiten& whiten, const std::vector<Index>& places, const Vector<double>& root_weights);
+
+  // R = Y - f - b (s, p).
+  LeftOutErrors of_residuals(const Matrix<double>& R) const;
+  // The same from the dual's solution, whose residuals are alpha c / w: no digits are lost where alpha is small.
+  LeftOutErrors of_dual(const LinearSolution& solution, const DualRows& rows, const std::vector<Index>& places) const;
+
+ private:
+  Index block() const { return outputs_ ? 1 : p_; }
+  double share() const { return fit_intercept_ ? 1 / total_weight_ : 0.0; }
+  Matrix<double>& left(double delta);              // (s, block block)
+  const Matrix<double>& left(double delta) const;  // of the nearest one
+  LeftOutErrors separable(const Matrix<double>& inside, const Matrix<double>& outside) const;
+  LeftOutErrors together(const Matrix<double>& R) const;
+
+  const OutputFactor* outputs_;
+  Index p_;
+  double alpha_;
+  bool fit_intercept_;
+  double total_weight_;
+  Vector<double> weights_;
+  std::vector<std::pair<double, Matrix<double>>> left_;  // by delta
+};
+
+}  // namespace carmina

@@ -1,0 +1,143 @@
+// tests/models/choose_test.cpp -- what the data choose: errors of left-out rows, metrics, samples, other losses' alpha.
+#include "models/choose/choose.hpp"
+#include "models/choose/exact_errors.hpp"
+#include "models/choose/search.hpp"
+
+#include <carmina/models/kernel_machine.hpp>
+
+#include <gtest/gtest.h>
+#include <cmath>
+#include <support/given_numbers.hpp>
+#include <support/random_matrix.hpp>
+
+namespace carmina::testing {
+namespace {
+
+ChoiceRows some_rows(Index n, Index d, Index p, bool intercept) {
+  ChoiceRows rows{random_matrix(n, d, 1), random_matrix(n, p, 2), Vector<double>::Ones(n), intercept};
+  return rows;
+}
+
+// f(x) + b of exact ridge on these rows.
+Matrix<double> dense_fit(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Matrix<double>& at) {
+  FitOptions options = given_numbers();
+  options.kernel = Kernel(kernel);
+  options.approximation = "exact";
+  options.alpha = alpha;
+  options.fit_intercept = rows.intercept;
+  return KernelMachine<double>::fit(rows.Z, rows.Y, options, rows.weights.data()).predict(at);
+}
+
+TEST(LeftOutErrors, AreThoseOfFitsWithoutTheRow) {
+  for (const bool intercept : {true, false}) {
+    for (const ScalarKernel& kernel :
+         {ScalarKernel(Matern(LengthScale(1.3), 0.5)), ScalarKernel(Gaussian(LengthScale(0.8)))}) {
+      ChoiceRows rows = some_rows(17, 3, 2, intercept);
+      for (Index i = 0; i < 17; ++i) rows.weights[i] = 0.5 * static_cast<double>(1 + i % 5);
+      const double alpha = 0.07;
+      const ExactErrors found = exact_errors(rows, kernel, alpha, Execution{});
+      double sum = 0;
+      for (Index i = 0; i < rows.rows(); ++i) {
+        ChoiceRows without = rows;
+        without.weights[i] -= std::min(1.0, rows.weights[i]);
+        const Matrix<double> e = rows.Y.row(i) - dense_fit(without, kernel, alpha, rows.Z.row(i));
+        // exp(-r) at r = 0 is known to the root of the rounding of r^2.
+        EXPECT_LT((found.residuals.row(i) - e).cwiseAbs().maxCoeff(), 1e-8);
+        sum += rows.weights[i] * e.squaredNorm() / 2;
+      }
+      EXPECT_NEAR(found.error, sum / rows.weights.sum(), 1e-8);
+    }
+  }
+}
+
+TEST(LeftOutErrors, CountAWeightAsRepetitions) {
+  ChoiceRows weighted = some_rows(12, 2, 1, true);
+  weighted.weights[3] = 3;
+  weighted.weights[7] = 2;
+  std::vector<Index> each;
+  for (Index i = 0; i < 12; ++i) each.insert(each.end(), static_cast<std::size_t>(weighted.weights[i]), i);
+  const ChoiceRows repeated{weighted.Z(each, Eigen::all), weighted.Y(each, Eigen::all),
+                            Vector<double>::Ones(static_cast<Index>(each.size())), true};
+  const ScalarKernel kernel = Matern(LengthScale(0.9), 1.5);
+  EXPECT_NEAR(exact_errors(weighted, kernel, 0.2, Execution{}).error,
+              exact_errors(repeated, kernel, 0.2, Execution{}).error, 1e-10);
+}
+
+// The outer products are of gradients by central differences.
+TEST(GradientMetric, IsTheRootOfGradients) {
+  ChoiceRows rows = some_rows(30, 3, 2, true);
+  for (const ScalarKernel& kernel :
+       {ScalarKernel(Matern(LengthScale(1.1), 1.5)), ScalarKernel(Matern(LengthScale(1.1), 2.5)),
+        ScalarKernel(Gaussian(LengthScale(0.9)))}) {
+    const ExactErrors fit = exact_errors(rows, kernel, 0.1, Execution{});
+    Matrix<double> A = Matrix<double>::Zero(3, 3);
+    constexpr double step = 1e-5;
+    for (Index i = 0; i < rows.rows(); ++i) {
+      Matrix<double> gradient(2, 3);
+      for (Index k = 0; k < 3; ++k) {
+        Matrix<double> at = rows.Z.row(i), below = at;
+        at(0, k) += step;
+        below(0, k) -= step;
+        gradient.col(k) =
+            (dense_fit(rows, kernel, 0.1, at) - dense_fit(rows, kernel, 0.1, below)).transpose() / (2 * step);
+      }
+      A += gradient.transpose() * gradient;
+    }
+    const Matrix<double> P = gradient_metric(rows, kernel, fit.coefficients, {}, false, Execution{});
+    Matrix<double> fourth = P * P * P * P;
+    EXPECT_LT((fourth / fourth.norm() - A / A.norm()).cwiseAbs().maxCoeff(), 1e-5);
+    const Matrix<double> D = gradient_metric(rows, kernel, fit.coefficients, {}, true, Execution{});
+    const Vector<double> powers = D.diagonal().array().pow(4), diagonal = A.diagonal();
+    EXPECT_LT((powers / powers.norm() - diagonal / diagonal.norm()).cwiseAbs().maxCoeff(), 1e-5);
+  }
+}
+
+TEST(HashedSample, DoesNotDependOnOrderUnitsOrRepetition) {
+  ChoiceRows rows = some_rows(200, 2, 1, true);
+  rows.weights[5] = 2;
+  const ChoiceRows some = hashed_sample(rows, 50);
+  EXPECT_GE(some.weights.sum(), 50);
+  EXPECT_LE(some.weights.sum(), 52);
+  std::vector<Index> other;
+  for (Index i = 0; i < 200; ++i) other.push_back((i * 77) % 200);
+  other.push_back(5);
+  ChoiceRows shuffled{rows.Z(other, Eigen::all), rows.Y(other, Eigen::all), Vector<double>::Ones(201), true};
+  shuffled.Z *= 1 + 1e-13;
+  const ChoiceRows same = hashed_sample(shuffled, 50);
+  EXPECT_NEAR(same.weights.sum(), some.weights.sum(), 1e-12);
+  EXPECT_NEAR(same.Z.sum(), (some.weights.asDiagonal() * some.Z).sum(), 1e-9);
+}
+
+TEST(Choice, FindsTheInputsThatMatter) {
+  const Matrix<double> X = random_matrix(300, 6, 3), noise = random_matrix(300, 1, 4);
+  const Matrix<double> Y = (2 * X.col(0)).array().sin() + X.col(1).array() + 0.05 * noise.array();
+  const Matrix<double> fresh = random_matrix(400, 6, 5);
+  const Matrix<double> truth = (2 * fresh.col(0)).array().sin() + fresh.col(1).array();
+  FitOptions options;
+  options.metric = MetricRule::identity;
+  const auto error = [&] { return (KernelMachine<double>::fit(X, Y, options).predict(fresh) - truth).norm(); };
+  const double plain = error();
+  options.metric = MetricRule::learn;
+  EXPECT_LT(error(), 0.8 * plain);
+  options.metric = MetricRule::automatic;
+  EXPECT_LT(error(), 0.8 * plain);
+  options.width = WidthRule::per_input;
+  EXPECT_LT(error(), 0.8 * plain);
+}
+
+// Half a square of curvature c has c times the alpha; a scale of the targets leaves the squared loss's alone and
+// divides that of the absolute one.
+TEST(LossAlpha, FollowsCurvatureAndScale) {
+  const Matrix<double> targets = random_matrix(4000, 1, 6), none = Matrix<double>::Zero(4000, 1);
+  const Vector<double> ones = Vector<double>::Ones(4000);
+  EXPECT_NEAR(loss_alpha(Squared{}, 0.3, none, targets, ones), 0.3, 1e-9);
+  EXPECT_NEAR(loss_alpha(Huber(1e6), 0.3, none, targets, ones), 0.3, 1e-9);
+  const double one = loss_alpha(Absolute{}, 0.3, none, targets, ones);
+  EXPECT_NEAR(loss_alpha(Absolute{}, 0.3, none, 100 * targets, ones), one / 100, 1e-9);
+  // E l'^2 = 1, E l'' = 2 phi(0) = 0.798 for normal noise of variance 1.
+  EXPECT_NEAR(one, 0.3 / (2 * 0.39894), 0.02);
+  EXPECT_NEAR(loss_alpha(Pinball({0.5}), 0.3, none, targets, ones), 0.3 * 0.25 / 0.39894, 0.02);
+}
+
+}  // namespace
+}  // namespace carmina::testing
