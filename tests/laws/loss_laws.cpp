@@ -1,4 +1,5 @@
 // tests/laws/loss_laws.cpp -- what every loss must satisfy; a new loss joins by being in the variant Loss.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <carmina/losses/loss.hpp>
 #include "losses/row_functions.hpp"
@@ -7,12 +8,14 @@
 #include <limits>
 
 #include "support/alternatives.hpp"
+#include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
 namespace carmina {
 namespace {
 
 using Row = Vector<double>;
+using testing::message_of;
 
 // Other parameters than the default ones.
 template <class L>
@@ -274,7 +277,8 @@ TYPED_TEST(LossLaws, CurvatureIsSoundAtTheTarget) {
 }
 
 // The loss of a row that lacks its second target is the loss of the two others; what it lacks has no slope, no
-// curvature and no dual variable, and a prox leaves it where it is.
+// curvature and no dual variable, and a prox leaves it where it is. A loss of whole rows takes a row without any of its
+// targets, which is then ignored, and none that has a part of them.
 TYPED_TEST(LossLaws, OfMissingTargetsIsThatOfTheOthers) {
   this->for_all([](const auto& on, Draws& draws) {
     if (on.p != 3) return;
@@ -286,6 +290,16 @@ TYPED_TEST(LossLaws, OfMissingTargetsIsThatOfTheOthers) {
     const std::vector<Index> there = {0, 2};
     for (int k = 0; k < points; ++k) {
       Row y = draws.targets(on.loss, 3);
+      if constexpr (WholeRowLoss<TypeParam>) {
+        const auto check = [&] { check_targets(Loss(on.loss), y.data(), 3, [] { return "row 1"; }); };
+        EXPECT_NO_THROW(check());
+        y[1] = std::numeric_limits<double>::quiet_NaN();
+        EXPECT_THAT(message_of(check), ::testing::HasSubstr("row 1: with loss 'logistic' a row must have all of its 3 "
+                                                            "targets or none, found 1 of them missing"));
+        y.setConstant(std::numeric_limits<double>::quiet_NaN());
+        EXPECT_NO_THROW(check());
+        continue;
+      }
       const Row f = draws.row(3, 2), u = draws.row(3, 1), y2 = y(there), f2 = f(there), u2 = u(there);
       y[1] = std::numeric_limits<double>::quiet_NaN();
       EXPECT_EQ(on.value(f, y), fewer.value(f2, y2));

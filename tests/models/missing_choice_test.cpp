@@ -102,9 +102,13 @@ TEST(MissingChoice, ManyPatternsTakeFewerRowsEach) {
 struct Table {
   Matrix<double> X, Y, Z, clean;  // rows to fit to, and others with what they are without noise
 
-  Table(Index n, Index p, double share) {
-    const Matrix<double> all = random_matrix(n + 200, 2, 11);
-    const Matrix<double> F = ((all * random_matrix(2, p, 12)).array() * 1.3).sin();
+  // `gradients`: of a potential, for kernels of such fields; p is the number of inputs, 2.
+  Table(Index n, Index p, double share, bool gradients = false) {
+    Matrix<double> all = random_matrix(n + 200, 2, 11);
+    for (double& x : all.reshaped()) x = 2 * std::erf(x / std::sqrt(2.0));  // uniform between -2 and 2
+    const Matrix<double> V = 1.3 * random_matrix(2, p, 12);
+    Matrix<double> F = (all * V).array().sin();
+    if (gradients) F = Matrix<double>(F * V.transpose()) / 2;
     X = all.topRows(n);
     Z = all.bottomRows(200);
     clean = F.bottomRows(200);
@@ -156,9 +160,9 @@ TEST(MissingChoice, OfOneOutputIsThatOfTheOtherRows) {
   }
 }
 
-// Every coupling and loss chooses something that predicts.
+// Every coupling and loss chooses something that predicts, not much worse than with all targets.
 TEST(MissingChoice, IsForEveryCouplingAndLoss) {
-  const Table table(200, 2, 0.3);
+  const Table table(200, 2, 0.3, true), complete(200, 2, 0, true);
   const Matrix<double> A = random_psd(2, 2, 5);
   for (const OutputCoupling& coupling : {OutputCoupling(Independent{}), OutputCoupling(OutputMatrix(A)),
                                          OutputCoupling(TargetCovariance{}), OutputCoupling(CurlFreeCoupling{})}) {
@@ -167,23 +171,26 @@ TEST(MissingChoice, IsForEveryCouplingAndLoss) {
       FitOptions options;
       options.coupling = coupling;
       options.loss = loss;
-      EXPECT_LT(table.error(options), 0.6);
+      EXPECT_LT(table.error(options), 1.7 * complete.error(options));  // of as few rows 1.2 times
     }
   }
 }
 
 // Above the rows of exact fits approximations are compared, on rows that lack targets too.
 TEST(MissingChoice, ComparesApproximations) {
-  const Table table(9000, 2, 0.5);
+  const Table table(8800, 2, 0.2);
+  MemoryRows<double> source(table.X, table.Y);
+  DataRows<double> rows(source);
   FitOptions options;
   options.kernel_name = "gaussian";
-  options.width = WidthRule::median;
+  options.length_scale = 1.0;
   options.metric = MetricRule::identity;
-  const auto machine = KernelMachine<double>::fit(table.X, table.Y, options);
-  EXPECT_NE(machine.record().approximation, "exact");
-  EXPECT_THAT(machine.record().report.text, ::testing::HasSubstr("errors of left-out rows are"));
+  options.alpha = 0.1;
+  SolveReport report;
+  EXPECT_NE(choose(rows, options, report).approximation, "exact");
+  EXPECT_THAT(report.text, ::testing::HasSubstr("errors of left-out rows are"));
   options.coupling = OutputMatrix(random_psd(2, 2, 5));
-  EXPECT_EQ(KernelMachine<double>::fit(table.X, table.Y, options).record().approximation, "fourier");
+  EXPECT_EQ(choose(rows, options, report).approximation, "fourier");
 }
 
 }  // namespace

@@ -130,11 +130,32 @@ TEST(MissingDeviations, SayWhereTheyAreNotKnown) {
   EXPECT_THAT(message_of([&] { Posterior<double> posterior(coupled); }),
               HasSubstr("variance: where rows lack some of their targets, deviations are known for outputs that no "
                         "coupling joins"));
-  const auto machine = KernelMachine<double>::fit(rows.X, rows.Y, options_for("exact", 0), rows.w.data());
+  const auto machine = KernelMachine<double>::fit(rows.X, rows.Y, options_for("fourier", 20), rows.w.data());
   const auto loaded = KernelMachine<double>::from_file(machine.to_file(), "a file");
   EXPECT_TRUE(loaded.record().missing_targets);
   EXPECT_EQ(max_difference(loaded.predict(rows.X), machine.predict(rows.X)), 0);
-  EXPECT_THAT(why_no_deviation(loaded.record()), HasSubstr("of a direct fit in this program"));
+  EXPECT_THAT(why_no_deviation(loaded.record()), HasSubstr("in files with their variances"));
+}
+
+TEST(MissingDeviations, AreInFiles) {
+  const Rows rows;
+  const Matrix<double> Z = random_matrix(20, d, 8);
+  for (const auto& [approximation, components] :
+       {std::pair<std::string, Index>("fourier", 20), {"exact", 0}, {"sub_sample", 25}}) {
+    SCOPED_TRACE(approximation);
+    const auto machine =
+        KernelMachine<double>::fit(rows.X, rows.Y, options_for(approximation, components), rows.w.data());
+    ModelFile file = machine.to_file(KernelStorage::in_file, approximation != "exact");
+    const auto loaded = KernelMachine<double>::from_file(file, "a file");
+    const Posterior<double> before(machine), after(loaded);
+    EXPECT_EQ(max_difference(after.covariance(Z), before.covariance(Z)), 0);
+    EXPECT_EQ(max_difference(after.interval(Z, 0.8, true), before.interval(Z, 0.8, true)), 0);
+    const auto refused = [&] { return message_of([&] { (void)KernelMachine<double>::from_file(file, "a file"); }); };
+    file.put<double>("output_pattern", Matrix<double>::Constant(p, 1, 7));
+    EXPECT_EQ(refused(), "a file: 'output_pattern' must have a number below 3 for each output");
+    file.put<double>("output_pattern", Matrix<double>::Constant(p, 1, 2));
+    EXPECT_THAT(refused(), HasSubstr(approximation == "exact" ? "'pattern_rows' is" : "has no output of pattern 0"));
+  }
 }
 
 }  // namespace

@@ -127,11 +127,11 @@ Span span_of(const KernelMachine<T>& machine, const Matrix<T>& X, const Matrix<T
     span.test = with_outputs(values(Z), B);
     span.R = identity_blocks(values(kernel->anchors()), B.cols());
   } else {
-    const auto& map = std::get<OperatorMap<T>>(machine.map());
+    const auto& blocks_map = std::get<OperatorMap<T>>(machine.map());
     const auto values = [&](const Matrix<T>& rows) {
-      const Index n = rows.rows(), s = map.n_features();
+      const Index n = rows.rows(), s = blocks_map.n_features();
       std::vector<double> blocks(static_cast<std::size_t>(n * s * p * p));
-      map.blocks(rows, blocks.data(), Execution{});
+      blocks_map.blocks(rows, blocks.data(), Execution{});
       Matrix<double> D(n * p, s * p);
       for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j < s; ++j) {
@@ -142,7 +142,7 @@ Span span_of(const KernelMachine<T>& machine, const Matrix<T>& X, const Matrix<T
     };
     span.D = values(X);
     span.test = values(Z);
-    span.R = values(map.anchors());
+    span.R = values(blocks_map.anchors());
   }
   return span;
 }

@@ -72,7 +72,7 @@ struct FitRecord {
   Matrix<double> left_out;  // (interval_levels(), p + 1): quantiles of their normalised errors, the last column jointly
   std::shared_ptr<const Moments> moments;  // of a direct Fourier fit that was asked to keep them; in files if asked for
   Vector<double> weights;                  // of the anchors of an exact fit; empty: all one
-  std::vector<PatternRecord> patterns;     // in the place of `moments` where targets are missing; not in the file
+  std::vector<PatternRecord> patterns;     // in the place of `moments` where targets are missing; likewise in files
 
   bool fourier() const;
   bool exact() const;

@@ -149,8 +149,8 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
   FitOptions chosen = options;
   rows.read_at_once(block_rows(rows.dim_in() + rows.dim_out(), execution));
   const bool squared = std::holds_alternative<Squared>(options.loss);
-  const DataSummary summary =
-      summarize(rows, options.fill_missing, false, execution, true, squared ? nullptr : &options.loss);
+  const DataSummary summary = summarize(rows, options.fill_missing, false, execution, true,
+                                        squared ? nullptr : &options.loss, options.target_names);
   const InputTransform transform = input_transform(summary, options, options.differential());
   chosen.transform = transform;
 

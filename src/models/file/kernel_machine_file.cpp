@@ -122,6 +122,7 @@ ModelFile KernelMachine<T>::to_file(KernelStorage storage, bool variances) const
     require(reason.empty(), "save: {}", reason);
     if (record_.moments) put_moments(file, *record_.moments);
   }
+  put_patterns(file, record_, variances);
   Json description = {{"fit", record_to_json(record_)}};
   if (storage == KernelStorage::in_file) description["kernel"] = to_json(kernel_, file);
   std::visit(
@@ -209,6 +210,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     std::shared_ptr<const Map> map = share_map<T>(make_map());
     const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map);
     if (!record.exact()) record.moments = get_moments(file, features, intercept.size(), record.rows);
+    record.patterns = get_patterns(file, record, features, intercept.size());
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,

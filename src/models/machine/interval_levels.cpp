@@ -36,8 +36,9 @@ std::string why_no_deviation(const FitRecord& record) {
   }
   if (!(record.alpha > 0)) return "alpha must be positive for deviations, the model has 0";
   if (record.missing_targets && record.patterns.empty()) {
-    return "where rows lack some of their targets, deviations are known for outputs that no coupling joins, of a "
-           "direct fit in this program; fit the outputs one by one";
+    return "where rows lack some of their targets, deviations are known for outputs that no coupling joins, fitted "
+           "with "
+           "solver 'direct', in files with their variances; fit the outputs one by one";
   }
   if (!record.exact() && (record.patterns.empty() ? !record.moments : !record.patterns[0].moments)) {
     return format_text(
