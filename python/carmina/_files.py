@@ -90,6 +90,7 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
         estimator = _estimators()["SpectralMixtureRegressor"](**record)
         return _restore(estimator, machine, state, named)
     record.pop("evidence")
+    record.pop("missing_targets")
     record.pop("path")
     sketch = record.pop("sketch")
     if sketch is not None:

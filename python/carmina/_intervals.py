@@ -42,11 +42,13 @@ def conformal_quantile(scores: NDArray, weights: NDArray | None, coverage: float
 
 
 def seen_quantiles(scores: NDArray, weights: NDArray | None, coverage: float) -> NDArray:
-    """The same of each column of scores (n, p), of the rows that have one: NaN stands for a missing target."""
+    """The same of each column of scores (n, p), of the rows that have one: NaN is a missing target."""
     columns = []
     for column in scores.T:
         there = ~np.isnan(column)
-        columns.append(conformal_quantile(column[there], None if weights is None else weights[there], coverage))
+        columns.append(
+            conformal_quantile(column[there], None if weights is None else weights[there], coverage)
+        )
     return np.array(columns)
 
 

@@ -377,9 +377,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     def noise_(self) -> float | NDArray | None:
         noise = self._fitted("noise_").noise
         return noise.item() if noise is not None and self._y_ndim == 1 and len(noise) == 1 else noise
+
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination R² of the predictions, its mean over outputs (`sklearn.metrics.r2_score`).
-        Targets that are NaN are ignored, and outputs without any."""
+        """Coefficient of determination R² of the predictions (`sklearn.metrics.r2_score`), its mean over
+        outputs. Targets that are NaN are ignored, and outputs without any."""
         targets = np.asarray(y)
         missing = np.isnan(targets) if np.issubdtype(targets.dtype, np.floating) else np.zeros(1, bool)
         if not missing.any():
@@ -481,7 +482,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     def _check_moments(self) -> None:
         machine = self._machine
         squared = machine.record["loss"] == losses.Squared()
-        if not squared or machine.frequencies is None or machine.has_moments:
+        missing = machine.record["missing_targets"]
+        if not squared or machine.frequencies is None or machine.has_moments or missing:
             return  # the library says what else it cannot do
         solver = machine.report["solver"]
         if solver != "direct":
