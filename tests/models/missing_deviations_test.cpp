@@ -64,7 +64,6 @@ FitOptions options_for(const std::string& approximation, Index components) {
 }
 
 TEST(MissingDeviations, AreThoseOfFitsToTheRowsOfEachOutput) {
-  const Rows rows;
   const Matrix<double> Z = random_matrix(20, d, 8);
   Matrix<double> joined = Matrix<double>::Zero(p, p);  // outputs 0 and 2 together, 1 apart
   joined(0, 0) = 2, joined(2, 2) = 1, joined(0, 2) = joined(2, 0) = 0.7, joined(1, 1) = 1.5;
@@ -74,6 +73,9 @@ TEST(MissingDeviations, AreThoseOfFitsToTheRowsOfEachOutput) {
       for (const bool chosen : {false, true}) {
         SCOPED_TRACE(approximation + " " + std::to_string(components) + (coupled ? " coupled" : "") +
                      (chosen ? " alpha by leave-one-out" : ""));
+        // Copies of more rows than are left out, so that a sample is.
+        Rows rows;
+        if (coupled) rows.w = Vector<double>::NullaryExpr(n, [](Index i) { return static_cast<double>(60 + i % 7); });
         FitOptions options = options_for(approximation, components);
         if (coupled) options.coupling = OutputMatrix(joined);
         if (chosen) {

@@ -179,6 +179,21 @@ TEST(SpectralMixtureRows, MissingTargetsAreNotSeen) {
   }
   EXPECT_NEAR(result.targets[1].rmse, std::sqrt(squares / 320), 1e-12);
   EXPECT_EQ(result.rows, 400);
+
+  // A row without any target is as if it were not there.
+  two.row(7).setConstant(nan);
+  std::vector<Index> others;
+  for (Index i = 0; i < 400; ++i) {
+    if (i != 7) others.push_back(i);
+  }
+  options.learning_rows = 0;
+  options.max_iter = 3;
+  const Matrix<double> X = series.X(others, Eigen::all), Y = two(others, Eigen::all);
+  const auto with_row = SpectralMixtureMachine::fit(series.X, two, options);
+  const auto without = SpectralMixtureMachine::fit(X, Y, options);
+  EXPECT_NEAR(with_row.log_marginal_likelihood(), without.log_marginal_likelihood(), 1e-6);
+  EXPECT_EQ(with_row.record().rows, 399);
+  EXPECT_THAT(with_row.record().report.message, HasSubstr("1 row has no target and was ignored"));
 }
 
 TEST(SpectralMixtureRows, BadRowsAreNamed) {

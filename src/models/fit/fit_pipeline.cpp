@@ -210,12 +210,7 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   record.report = report;
   record.noise = noise;
   record.left_out = left_out;
-  if (summary.without_target > 0) {
-    std::string& message = record.report.message;
-    const Index count = summary.without_target;
-    message += format_text("{}{} {}", message.empty() ? "" : "; ", count,
-                           count == 1 ? "row has no target and was ignored" : "rows have no target and were ignored");
-  }
+  count_without_target(summary.without_target, record.report);
   record.moments = moments;
   record.weights = weights;
   record.patterns = patterns;

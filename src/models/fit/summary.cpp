@@ -183,6 +183,13 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   sample.move_to(summary, d);
   return summary;
 }
+void count_without_target(Index rows, SolveReport& report) {
+  if (rows == 0) return;
+  report.message +=
+      format_text("{}{} {}", report.message.empty() ? "" : "; ", rows,
+                  rows == 1 ? "row has no target and was ignored" : "rows have no target and were ignored");
+}
+
 #define CARMINA_INSTANTIATE(T)                                                                        \
   template DataSummary summarize(const DataRows<T>&, bool, bool, const Execution&, bool, const Loss*, \
                                  const std::vector<std::string>&);

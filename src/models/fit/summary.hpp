@@ -4,6 +4,7 @@
 
 #include <carmina/core/execution.hpp>
 #include <carmina/losses/loss.hpp>
+#include <carmina/models/report.hpp>
 
 #include <vector>
 
@@ -40,6 +41,9 @@ struct DataSummary {
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
                       bool want_sample = true, const Loss* loss = nullptr, const std::vector<std::string>& names = {});
+
+// Adds to the message of a report that so many rows were ignored, if any.
+void count_without_target(Index rows, SolveReport& report);
 
 // What may be NaN in a row.
 struct RowGaps {

@@ -19,6 +19,7 @@ constexpr Index longest_run = 64, fewest_runs = 256;
 // What the first pass says of the rows of positive weight.
 struct MixtureSummary {
   Index rows = 0, copies = 0;  // copies: rows of integer weight as often as that says
+  Index without_target = 0;    // rows that say nothing
   bool whole_weights = true;
   Vector<double> target_mean;              // (p), of the targets that are there
   std::vector<std::vector<Index>> groups;  // outputs whose targets are there in the same rows
@@ -43,17 +44,18 @@ MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureO
       summary.copies += weight_copies(w);
       summary.whole_weights = summary.whole_weights && w == std::floor(w);
       const T* y = block.Y + i * block.y_stride;
-      bool gap = false;
+      Index gaps_of_row = 0;
       for (Index a = 0; a < p; ++a) {
         if (std::isnan(y[a])) {
-          gap = true;
+          ++gaps_of_row;
           continue;
         }
         if (std::isnan(first[a])) first[a] = static_cast<double>(y[a]);
         sum[a] += w * (static_cast<double>(y[a]) - first[a]);
         weight[a] += w;
       }
-      if (!gap) continue;
+      if (gaps_of_row == p) ++summary.without_target;
+      if (gaps_of_row == 0 || gaps_of_row == p) continue;
       for (Index a = 0; a < p; ++a) {
         for (Index b = 0; b < a; ++b) {
           if (std::isnan(y[a]) != std::isnan(y[b])) apart[static_cast<std::size_t>(a * p + b)] = true;
@@ -147,7 +149,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
   record.evidence = learnt.evidence;
   record.fit_intercept = options.fit_intercept;
   record.seed = options.seed;
-  record.rows = summary.rows;
+  record.rows = summary.rows - summary.without_target;
   record.target_mean = summary.target_mean;
   record.input_names = options.input_names;
   record.target_names = options.target_names;
@@ -157,6 +159,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
     record.report.reason +=
         format_text("; parameters learnt from {} of {} rows, the posterior is of all", plan.learning, summary.copies);
   }
+  count_without_target(summary.without_target, record.report);
   record.report.seconds.insert(record.report.seconds.begin(), before.seconds.begin(), before.seconds.end());
   return machine;
 }
