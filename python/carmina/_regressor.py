@@ -280,7 +280,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
 
         A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory:
         pickles do not hold it, files after `save(path, variances=True)`. An exact machine
-        with solver "direct" always does.
+        with solver "direct" always does. Where targets are missing, outputs that no coupling joins have the
+        deviations of the rows that they have.
 
         Examples
         --------

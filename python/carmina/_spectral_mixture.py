@@ -153,7 +153,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X : array_like of shape (n, d)
             Of float32, features are computed in float32, anything else in float64.
         y : array_like of shape (n,) or (n, p)
-            With several targets and Fourier features NaN stands for one that is missing.
+            With Fourier features NaN stands for a target that is missing; a row without any is ignored.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
@@ -192,7 +192,8 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._machine = machine
         self.n_iter_ = self.report_.iterations
         if self.report_.message:
-            warnings.warn(self.report_.message, ConvergenceWarning, stacklevel=3)
+            kind = UserWarning if self.report_.converged else ConvergenceWarning
+            warnings.warn(self.report_.message, kind, stacklevel=3)
         return self
 
     def predict(

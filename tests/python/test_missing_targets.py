@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, kernels, load, outputs, tune
+from carmina import (
+    JointQuantileRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    SpectralMixtureRegressor,
+    kernels,
+    load,
+    outputs,
+    tune,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no target and w(as|ere) ignored")
 
@@ -251,6 +260,16 @@ def test_coupled_outputs_borrow_from_each_other():
             for alpha in [0.01, 0.1, 1.0]
         )
     assert errors["coupled"] < 0.9 * errors["independent"]
+
+
+def test_mixtures_count_rows_without_a_target():
+    x = np.linspace(0, 10, 80)[:, None]
+    y = np.sin(2 * x[:, 0])
+    y[[4, 30]] = np.nan
+    model = SpectralMixtureRegressor(1, n_components=20, max_iter=3, random_state=0)
+    with pytest.warns(UserWarning, match="2 rows have no target and were ignored"):
+        model.fit(x, y)
+    assert np.isfinite(model.predict(x)).all()
 
 
 @pytest.mark.parametrize("loss", ["huber", "pinball", "absolute", "epsilon_insensitive"])

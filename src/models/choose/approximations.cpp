@@ -64,13 +64,22 @@ bool couples_outputs(const FitOptions& options) {
                                                              : options.coupling);
 }
 
-// Of targets that are missing in patterns, two columns with the most rows say enough of independent outputs.
+// Of targets that are missing in patterns, two columns with the most rows say enough of independent outputs. They are
+// taken about their means, in units that make the error of the means 1: each counts as much, whatever its unit.
 template <Real T>
 void keep_two_patterns(HeldRows<T>& held, std::vector<TargetPattern> patterns) {
   std::stable_sort(patterns.begin(), patterns.end(),
                    [](const TargetPattern& a, const TargetPattern& b) { return a.rows > b.rows; });
   std::vector<Index> columns = {patterns[0].columns[0], patterns[1].columns[0]};
-  held.Y = Matrix<T>(held.Y(Eigen::all, columns));
+  Matrix<double> Y = held.Y(Eigen::all, columns).template cast<double>();
+  for (auto y : Y.colwise()) {
+    const auto there = !y.array().isNaN();
+    const double mean = there.select(y, 0.0).sum() / static_cast<double>(std::max<Index>(1, there.count()));
+    y.array() -= mean;
+    const double squares = 2 * there.select(y, 0.0).squaredNorm() / static_cast<double>(Y.rows());
+    y *= squares > 1e-26 * mean * mean ? 1 / std::sqrt(squares) : 0.0;
+  }
+  held.Y = Y.cast<T>();
 }
 
 Index even(double count) { return static_cast<Index>(count / 2) * 2; }

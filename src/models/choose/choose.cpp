@@ -92,14 +92,15 @@ void standardize(Matrix<double>& Y, const Vector<double>& weights, Vector<double
 }
 
 template <Real T>
-ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, bool intercept,
+ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, const FitOptions& options,
                              Vector<double>& mean, Vector<double>& deviation) {
   const Matrix<double> X = held.X.template cast<double>();
   ChoiceRows rows{Matrix<double>(X.rows(), X.cols()), held.Y.template cast<double>(), Vector<double>::Ones(X.rows()),
-                  intercept};
+                  options.fit_intercept};
   transform.apply(X.data(), X.cols(), X.rows(), X.cols(), rows.Z.data());
   if (held.weights.size() > 0) rows.weights = held.weights.template cast<double>();
   standardize(rows.Y, rows.weights, mean, deviation);
+  if (rows.Y.hasNaN()) limit_targets(rows, static_cast<double>(rows_to_hold(options.execution)));
   return rows;
 }
 
@@ -155,15 +156,15 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
   chosen.transform = transform;
 
   if (std::optional<SearchSpace> space = space_of(options)) {
-    const double each = static_cast<double>(rows_to_hold(execution));  // of each output
-    const auto most = static_cast<Index>(each * std::min(5.0, 1 / seen_share(summary)));
+    // So many for each output, or nearly.
+    const auto most =
+        static_cast<Index>(static_cast<double>(rows_to_hold(execution)) * std::min(5.0, 1 / seen_share(summary)));
     const RowSampler sampler(summary.copies, most, 1, Random(options.seed, Stream::evidence_rows));
     const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
     // Kernel values in float are no better than that.
     space->least_alpha = sizeof(T) == sizeof(float) ? 1e-5 : 1e-9;
     Vector<double> mean, deviation;
-    ChoiceRows some = rows_to_choose_on(held, transform, options.fit_intercept, mean, deviation);
-    if (some.Y.hasNaN()) limit_targets(some, each);
+    const ChoiceRows some = rows_to_choose_on(held, transform, options, mean, deviation);
     if (!searches_kernel(options)) {
       space->kernel = resolve_kernel(summary, transform, options).terms()[0].scalar;
     } else if (options.width == WidthRule::median) {

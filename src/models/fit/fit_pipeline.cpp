@@ -76,12 +76,6 @@ void FitPipeline<T>::see_missing_targets() {
 }
 
 template <Real T>
-bool FitPipeline<T>::keeps_sums() const {
-  return options.keep_moments &&
-         task.patterns * square(task.m + task.p + 1) * number_bytes <= memory_limit(execution) / 4;
-}
-
-template <Real T>
 OutputFactor FitPipeline<T>::outputs_of(const TargetPattern& pattern) const {
   if (outputs.identity()) return {};
   const Matrix<double> A = outputs.root() * outputs.root().transpose();

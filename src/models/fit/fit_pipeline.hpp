@@ -88,8 +88,6 @@ class FitPipeline {
   // Sums of features, kept with the machine where that is asked for.
   Moments sum(const FeatureRows& features);
   KernelMachine<T> finish(Map map, const LinearSolution& solution);
-  // Where targets are missing, whether the sums of all patterns are kept: in a quarter of the memory budget.
-  bool keeps_sums() const;
   // The problem of the outputs of one pattern alone: their part of A, and of the origin.
   OutputFactor outputs_of(const TargetPattern& pattern) const;
   Vector<double> origin_of(const TargetPattern& pattern) const { return origin(pattern.columns); }

@@ -1,5 +1,6 @@
 // models/fit/pattern_problems.cpp -- the rows of each pattern, and its solution among the others.
 #include "models/fit/pattern_problems.hpp"
+#include "models/fit/ways.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/posterior.hpp>
@@ -112,10 +113,10 @@ PatternProblem<T>::PatternProblem(FitPipeline<T>& whole, const PosedSystem<T>& a
     features = posed.features(rows_);
     PhaseTimer timer(whole.report, "gram");
     sums = fit.sum(*features);
-    if (!whole.keeps_sums()) fit.moments.reset();
+    if (!keeps_pattern_sums(whole.task)) fit.moments.reset();
     return;
   }
-  if (all.kept_features && whole.keeps_sums()) fit.sum(*all.kept_features(rows_));
+  if (all.kept_features && keeps_pattern_sums(whole.task)) fit.sum(*all.kept_features(rows_));
   seen = seen_rows(all.dual, pattern);
   posed.K = lower_part(all.K, seen, whole.execution);
   posed.dual.targets = all.dual.targets(seen, pattern.columns);

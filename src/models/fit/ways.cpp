@@ -95,6 +95,20 @@ void add_rows(MemoryUse& use, const FitTask& t, double copies_of_inputs) {
   use.add(format_text("{:.0f} rows", t.n), t.n * (copies_of_inputs * t.d * t.scalar_bytes + 2 * t.p * number_bytes));
 }
 
+namespace {
+
+double pattern_sums(const FitTask& t) { return t.patterns * square(t.m + t.p + 1) * number_bytes; }
+
+}  // namespace
+
+bool keeps_pattern_sums(const FitTask& t) {
+  return t.missing && t.options.keep_moments && pattern_sums(t) <= memory_limit(t.options.execution) / 4;
+}
+
+void add_kept_patterns(MemoryUse& use, const FitTask& t) {
+  if (keeps_pattern_sums(t)) use.add("sums of the patterns", pattern_sums(t));
+}
+
 void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
   if (t.folds > 0) use.add("systems of the folds", (t.folds + 2) * number_bytes * square(order));
   if (t.path && t.leave_one_out) use.add("eigenvectors", 2 * number_bytes * square(order));

@@ -62,6 +62,9 @@ void add_vectors(MemoryUse& use, double length, double count);
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen);
 void add_moments(MemoryUse& use, const FitTask& task, double width, double copies);
 void add_rows(MemoryUse& use, const FitTask& task, double copies_of_inputs);
+// Where targets are missing, the sums of all patterns that the machine keeps: in a quarter of the memory budget.
+void add_kept_patterns(MemoryUse& use, const FitTask& task);
+bool keeps_pattern_sums(const FitTask& task);
 // What the errors of rows left out take beside a system of this order, of features (0: of the rows).
 void add_left_out(MemoryUse& use, const FitTask& task, double order, double features = 0);
 // Of a path of alphas or of folds, beside the one system.

@@ -44,6 +44,7 @@ MemoryUse primal_memory(const FitTask& t) {
   add_many_alphas(use, t, t.order);
   add_vectors(use, t.separable ? t.m : t.order, 6 * (t.separable ? t.p : 1));
   add_left_out(use, t, t.order, t.m);
+  add_kept_patterns(use, t);
   return use;
 }
 
@@ -78,6 +79,7 @@ MemoryUse dual_memory(const FitTask& t) {
   add_many_alphas(use, t, t.n);
   add_vectors(use, t.n + t.m, 6 * t.p);
   add_left_out(use, t, t.n);
+  add_kept_patterns(use, t);
   if (t.options.keep_moments) add_moments(use, t, t.m + t.p + 1, 2);
   return use;
 }

@@ -20,6 +20,7 @@ MemoryUse memory(const FitTask& t) {
   add_moments(use, t, t.m + t.p + 1, t.path ? 2 : 1);
   add_many_alphas(use, t, t.m);
   add_left_out(use, t, t.m, t.m);
+  add_kept_patterns(use, t);
   return use;
 }
 
