@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from carmina import _core, losses, theory
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._machine import FitTask
-from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count, with_target
+from carmina._seen_score import SeenTargetsRegressor
+from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
 MOMENT_BYTES = 256e6
@@ -29,7 +29,7 @@ def _learns_in_parts(model: KernelRegressor) -> bool:
     )
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
+class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, RefittedIntervals):
     """Kernel machine for one or many outputs, with any loss.
 
     Minimises Σ_i w_i ℓ(f(x_i) + b, y_i) + (α/2)‖f‖² over f in the kernel's space, in the span of Fourier
@@ -378,24 +378,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     def noise_(self) -> float | NDArray | None:
         noise = self._fitted("noise_").noise
         return noise.item() if noise is not None and self._y_ndim == 1 and len(noise) == 1 else noise
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination R² of the predictions (`sklearn.metrics.r2_score`), its mean over
-        outputs. Targets that are NaN are ignored, and outputs without any."""
-        targets = np.asarray(y)
-        missing = np.isnan(targets) if np.issubdtype(targets.dtype, np.floating) else np.zeros(1, bool)
-        if not missing.any():
-            return super().score(X, y, sample_weight)
-        predicted = self.predict(X)
-        columns = zip(predicted.reshape(len(targets), -1).T, targets.reshape(len(targets), -1).T)
-        scores = []
-        for f, one in columns:
-            if not np.isnan(one).all():
-                f, one, weights = with_target(f, one, sample_weight)
-                scores.append(r2_score(one, f, sample_weight=weights))
-        if not scores:
-            raise ValueError("score: y has no target, every value is NaN")
-        return float(np.mean(scores))
 
     def predict_parts(self, X: ArrayLike) -> tuple[NDArray, ...]:
         """What each term of a sum kernel contributes: one array per term of `kernel_.terms`, each shaped as

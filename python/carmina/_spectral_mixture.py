@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -23,12 +23,13 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, kernels
 from carmina._machine import SolveReport
 from carmina._mixture_options import options_of
+from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import column_names, integer, memory_bytes, seed_of, thread_count
 
 
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
-class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstimator):
     """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
 
     The kernel is Σ_q w_q cos(2π μ_q·δ) Π_j exp(−2π² σ_qj² δ_j²): it finds periods and trends by itself and
@@ -171,7 +172,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = check_array(y, dtype=X.dtype, ensure_2d=False, ensure_all_finite=False, input_name="y")
         if y.ndim == 1 or not options.takes_missing_targets:
-            assert_all_finite(y, input_name="y")
+            assert_all_finite(y, allow_nan=options.takes_missing_targets, input_name="y")
         if y.ndim > 2 or len(y) != len(X):
             raise ValueError(f"y must have shape ({len(X)},) or ({len(X)}, p), found {y.shape}")
         if sample_weight is not None:

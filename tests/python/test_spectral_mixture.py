@@ -182,14 +182,20 @@ def test_bad_parameters_are_refused(series, parameters, message):
         small(**parameters).fit(*series)
 
 
-def test_missing_targets_of_one_output_are_refused(series):
+def test_missing_targets_of_one_output_are_rows_left_out(series):
     X, y = series
-    y = y.copy()
-    y[3] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        small().fit(X, y)
-    with pytest.raises(ValueError, match="NaN"):
-        small(inference="exact").fit(X, y[:, None])
+    there = np.arange(len(y)) != 3
+    gap = np.where(there, y, np.nan)
+    with pytest.warns(UserWarning, match="1 row has no target and was ignored"):
+        model = small().fit(X, gap)
+    alone = small().fit(X[there], y[there])
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), atol=1e-6)
+    assert model.score(X, gap) == pytest.approx(alone.score(X[there], y[there]))
+    with pytest.raises(ValueError, match="infinity"):
+        small().fit(X, np.where(there, y, np.inf))
+    for shape in [(-1,), (-1, 1)]:
+        with pytest.raises(ValueError, match="NaN"):
+            small(inference="exact").fit(X, gap.reshape(shape))
 
 
 def test_before_fit():
