@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from carmina import _core, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._path import AlphaPath
 from carmina._validation import kernel_or_name, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
@@ -51,7 +49,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
 
     Parameters
     ----------
-    kernel : str or kernel, default="gaussian"
+    kernel : str or kernel, default="auto"
         A name, with `gamma`, or a value from `carmina.kernels`: a scalar kernel, or a sum of such. With
         one-hot coding also an operator-valued one, with as many outputs as classes.
     approximation, n_components, alpha, gamma, fit_intercept, scale_inputs, fill_missing, sampling
@@ -129,21 +127,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             self._calibrate(task)
         return self
 
-    def path(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        alphas: Sequence[float] | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        leave_one_out: bool = False,
-    ) -> AlphaPath:
-        if isinstance(self.loss, str) and self.loss == "auto":
-            squared = clone(self).set_params(loss="squared")
-            return squared.path(X, y, alphas, sample_weight=sample_weight, leave_one_out=leave_one_out)
-        return super().path(X, y, alphas, sample_weight=sample_weight, leave_one_out=leave_one_out)
-
-    path.__doc__ = KernelMachineEstimator.path.__doc__
+    def _for_paths(self) -> KernelClassifier:
+        automatic = isinstance(self.loss, str) and self.loss == "auto"
+        return clone(self).set_params(loss="squared") if automatic else self
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         X, y = self._validated(X, y)

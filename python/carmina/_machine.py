@@ -206,7 +206,8 @@ class KernelMachineEstimator(BaseEstimator):
         >>> path.estimator(path.best_index).predict(data.X).shape
         (300, 1)
         """
-        task = clone(self)._prepare(X, y, sample_weight)
+        model = self._for_paths()
+        task = clone(model)._prepare(X, y, sample_weight)
         task.options.by_evidence = False
         paths = _core.Path.fit(
             task.X,
@@ -220,12 +221,16 @@ class KernelMachineEstimator(BaseEstimator):
         points, attributes = paths.points, task.attributes
 
         def make(index: int) -> KernelMachineEstimator:
-            fitted = clone(self).set_params(alpha=points[index]["alpha"])
+            fitted = clone(model).set_params(alpha=points[index]["alpha"])
             fitted._take(paths.machine(index), attributes)
             fitted._keep_rows(task)
             return fitted
 
         return path_of(points, make)
+
+    def _for_paths(self: Estimator) -> Estimator:
+        """The estimator whose path is asked for."""
+        return self
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         """What `fit` hands to the library, all of it checked."""

@@ -36,37 +36,44 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
 
     Parameters
     ----------
-    kernel : str or kernel, default="gaussian"
-        A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy", "rational_quadratic"
-        (shape 1), "polynomial" (degree 3, constant 1) or "sobolev1"; or a value from `carmina.kernels`. Those
-        that are not functions of x − z ("polynomial", "sobolev1", `Callable`) are not for "fourier".
-    approximation : "fourier", "exact", a sketch or its name, default="fourier"
+    kernel : str or kernel, default="auto"
+        "auto": "gaussian" or "matern" with ν of ½, 1½ or 2½, whichever errs least on rows left out. A name,
+        with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy", "rational_quadratic" (shape 1),
+        "polynomial" (degree 3, constant 1) or "sobolev1"; or a value from `carmina.kernels`. Those that are
+        not functions of x − z ("polynomial", "sobolev1", `Callable`) are not for "fourier".
+    approximation : "auto", "fourier", "exact", a sketch or its name, default="auto"
         Random Fourier features; the kernel itself (memory grows with the square of the number of rows); or a
         sketch from `carmina.sketches`, by value or by name ("sub_sample", "sparse_rademacher", ...) with
-        `n_components`.
-    n_components : int, default=1000
+        `n_components`. "auto": exact up to 8,000 rows (other losses: 2,000) where memory allows; above,
+        "fourier" or "sub_sample", whichever errs less. Where `n_components` is a number: "fourier".
+    n_components : int or "auto", default="auto"
         Columns of the Fourier map, for each term of a sum kernel: a cosine and a sine for each frequency.
-        Even; 1 is taken as 2, with a warning. For a sketch given by name its size s.
+        Even; 1 is taken as 2, with a warning. For a sketch given by name its size s. "auto": 1,000 to 4,096,
+        fewer the more rows there are.
     loss : str or loss, default="squared"
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
         "absolute", "hinge", "logistic") or a value from `carmina.losses`. `Pinball` with several levels and
         one target fits all of them jointly: predictions then have a column for each level.
-    alpha : float, "leave_one_out", "gcv" or "evidence", default=1.0
-        Strength of the penalty. "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the
-        exact error for rows left out one by one (three to four times the time of a fit), or by generalised
-        cross-validation (little more than one fit); `alpha_` holds it, `path_` what it was chosen from.
-        "evidence": it, the widths and the size of the kernel are learnt by the
-        evidence of the Fourier features, from the kernel given; `alpha_`, `kernel_` and
-        `log_marginal_likelihood_` hold what was found. All three are for the squared loss.
-    gamma : "median" or float, default="median"
-        γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is; "median": ℓ is the median
-        distance between rows. "polynomial" takes γ itself, "median" standing for 1 / number of inputs, and
+    alpha : float, "auto", "leave_one_out", "gcv" or "evidence", default="auto"
+        Strength of the penalty. "auto": chosen with the kernel, for any loss; `report_.text` says how.
+        "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the exact error for rows left
+        out one by one (three to four times the time of a fit), or by generalised cross-validation (little
+        more than one fit); `alpha_` holds it, `path_` what it was chosen from. "evidence": it, the widths and
+        the size of the kernel are learnt by the evidence of Fourier features, from the kernel given;
+        `alpha_`, `kernel_` and `log_marginal_likelihood_` hold what was found. These three are for the
+        squared loss.
+    gamma : "auto", "median", "ard", float or sequence of float, default="auto"
+        γ = 1/(2ℓ²), ℓ the length scale of a kernel given by name, whichever it is, or one for each input.
+        "auto": chosen by errors of left-out rows; "ard": chosen, one for each input; "median": the median
+        distance between rows. "polynomial" takes γ itself, a word standing for 1 / number of inputs, and
         "sobolev1" none.
     fit_intercept : bool, default=True
         Whether to fit b, which is never penalised.
-    scale_inputs : bool, default=False
-        Bring each column of X to zero mean and unit variance; part of the model. Curl-free and
-        divergence-free kernels take one common factor for all columns: anything else would break them.
+    scale_inputs : bool, "robust" or "auto", default="auto"
+        True: bring each column of X to zero mean and unit variance; "robust": by median and quartiles, values
+        beyond 5 deviations being taken for that; "auto": True where the width comes from the data, False
+        where it is given. Part of the model. Curl-free and divergence-free kernels take one common factor for
+        all columns: anything else would break them.
     fill_missing : bool, default=False
         Put the training mean in the place of NaN in X; part of the model.
     sampling : "iid", "orthogonal", "sobol", "hadamard" or "phases", default="iid"
@@ -101,6 +108,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         The part of the rows that `early_stopping` holds out, drawn by `random_state`.
     n_iter_no_change : int, default=10
         Passes over the rows without a smaller loss after which `early_stopping` stops.
+    metric : "auto", "identity" or "learn", default="auto"
+        Of kernels by name: distances between inputs as they are, or in a metric that is learnt from average
+        outer products of the gradients of a first fit; "auto": learnt where left-out rows gain by more than a
+        standard error.
 
     Attributes
     ----------

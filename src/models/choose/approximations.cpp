@@ -1,6 +1,7 @@
 // models/choose/approximations.cpp -- what costs no more and errs less.
 #include "models/choose/approximations.hpp"
 #include "models/choose/choose.hpp"
+#include "models/choose/search.hpp"
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/fit/ways.hpp"
@@ -36,6 +37,9 @@ PathPoint best_of_path(const HeldRows<T>& held, const FitOptions& options, std::
     if (*point.leave_one_out < *best.leave_one_out) best = point;
     if (at > 0 && at + 1 < alphas.size()) break;
     alphas = at == 0 ? alphas_around(alphas.front(), 10, 0) : alphas_around(alphas.back(), 0, 10);
+    // Below it the system is singular to rounding, and its error too.
+    std::erase_if(alphas, [](double alpha) { return alpha < least_alpha<T>; });
+    if (alphas.size() < 2) break;
   }
   return best;
 }
@@ -44,6 +48,25 @@ template <Real T>
 HeldRows<T> some_rows(const DataRows<T>& rows, const DataSummary& summary, Index wanted, const FitOptions& options) {
   const RowSampler sampler(summary.copies, wanted, 1, Random(options.seed, Stream::evidence_rows));
   return sample_rows(rows, sampler, options.execution, std::min(summary.rows, wanted));
+}
+
+// Targets about their means, in units that make the error of the means 1: each in its own deviation, so that units do
+// not matter, or all in one where a matrix couples them.
+template <Real T>
+void in_deviations(Matrix<T>& Y, bool each) {
+  Matrix<double> centred = Y.template cast<double>();
+  const Eigen::RowVectorXd mean = centred.colwise().mean();
+  centred.rowwise() -= mean;
+  Eigen::RowVectorXd variance = centred.colwise().squaredNorm() / static_cast<double>(Y.rows());
+  if (each) {
+    variance *= static_cast<double>(Y.cols());
+  } else {
+    variance.setConstant(variance.sum());
+  }
+  for (Index j = 0; j < Y.cols(); ++j) {
+    const bool varies = variance[j] > 1e-26 * mean[j] * mean[j];
+    Y.col(j) = (centred.col(j) * (varies ? 1 / std::sqrt(variance[j]) : 0.0)).template cast<T>();
+  }
 }
 
 // The kernel of the options is of the form k A, k by name or given.
@@ -135,7 +158,9 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   }
   if (options.approximation != "auto" || options.sketch) return;
 
-  const HeldRows<T> held = some_rows(rows, summary, compared_rows, options);
+  HeldRows<T> held = some_rows(rows, summary, compared_rows, options);
+  const OutputCoupling& coupling = options.kernel ? options.kernel->terms()[0].coupling : options.coupling;
+  in_deviations(held.Y, std::holds_alternative<Independent>(coupling));
   FitOptions trial = options;
   trial.solver = "auto";
   trial.n_components = std::min(compared_components, even(static_cast<double>(held.rows()) / 2));

@@ -96,6 +96,20 @@ ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& tran
   return rows;
 }
 
+// Scaling by quartiles, where the choice is open and a column has values farther than that many deviations.
+constexpr double far_deviations = 6;
+
+std::optional<InputTransform> robust_alternative(const DataSummary& summary, const FitOptions& options,
+                                                 const InputTransform& transform) {
+  if (options.scale_inputs != InputScaling::automatic || transform.shift.size() == 0) return std::nullopt;
+  Matrix<double> Z(summary.sample.rows(), summary.sample.cols());
+  transform.apply(summary.sample.data(), Z.cols(), Z.rows(), Z.cols(), Z.data());
+  if (!(Z.cwiseAbs().maxCoeff() > far_deviations)) return std::nullopt;
+  FitOptions robust = options;
+  robust.scale_inputs = InputScaling::robust;
+  return input_transform(summary, robust, options.differential());
+}
+
 void take_kernel(const Setting& setting, FitOptions& options) {
   options.kernel_name = setting.kernel;
   options.kernel_parameters = setting.parameters;
@@ -109,22 +123,23 @@ void take_kernel(const Setting& setting, FitOptions& options) {
   }
 }
 
-std::string words(const TriedSetting& best, const InputTransform& transform, double rows, std::size_t tried) {
+std::string words(const TriedSetting& best, const InputTransform& transform, std::optional<double> alpha, double rows,
+                  std::size_t tried) {
   const Setting& setting = best.setting;
   std::string text;
   if (!setting.given) {
-    const auto nu = setting.parameters.find("nu");
-    text = nu == setting.parameters.end() ? setting.kernel : format_text("{} (nu = {})", setting.kernel, nu->second);
-    text += format_text(" kernel of width {:.3g}", setting.width);
+    text = format_text("{} kernel of width {:.3g}", setting.text(), setting.width);
     if (setting.metric == "per input") text += ", with a factor for each input";
     if (setting.metric == "learnt") text += ", in a metric learnt from gradients";
     if (transform.shift.size() > 0) text += ", inputs scaled";
+    if (std::isfinite(transform.limit)) text += " by quartiles";
     text += "; ";
   }
+  if (alpha) text += format_text("alpha {:.3g}: ", *alpha);
   return text + format_text(
-                    "alpha {:.3g}: the smallest error for left-out rows, {:.3g} deviations of the targets, of {} "
-                    "settings tried on up to {:.0f} rows",
-                    setting.alpha, std::sqrt(best.error()), tried, rows);
+                    "the smallest error for left-out rows, {:.3g} deviations of the targets, of {} settings tried on "
+                    "up to {:.0f} rows",
+                    std::sqrt(best.error()), tried, rows);
 }
 
 }  // namespace
@@ -151,22 +166,28 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     const Index most = rows_to_hold(execution);
     const RowSampler sampler(summary.copies, most, 1, Random(options.seed, Stream::evidence_rows));
     const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
-    // Kernel values in float are no better than that.
-    space->least_alpha = sizeof(T) == sizeof(float) ? 1e-5 : 1e-9;
+    space->least_alpha = least_alpha<T>;
     Vector<double> mean, deviation;
-    const ChoiceRows some = rows_to_choose_on(held, transform, options.fit_intercept, mean, deviation);
-    if (!searches_kernel(options)) {
-      space->kernel = resolve_kernel(summary, transform, options).terms()[0].scalar;
-    } else if (options.width == WidthRule::median) {
-      space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
+    const auto search = [&](const InputTransform& seen) {
+      const ChoiceRows some = rows_to_choose_on(held, seen, options.fit_intercept, mean, deviation);
+      if (!searches_kernel(options)) {
+        space->kernel = resolve_kernel(summary, seen, options).terms()[0].scalar;
+      } else if (options.width == WidthRule::median) {
+        space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
+      }
+      return search_settings(some, *space, execution, report.choices);
+    };
+    TriedSetting best = search(transform);
+    if (const auto robust = robust_alternative(summary, options, transform)) {
+      TriedSetting other = search(*robust);
+      if (other.error() < 0.98 * best.error()) best = std::move(other), chosen.transform = *robust;
     }
-    const TriedSetting best = search_settings(some, *space, execution, report.choices);
+    const ChoiceRows some = rows_to_choose_on(held, *chosen.transform, options.fit_intercept, mean, deviation);
     const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
       return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
     });
     if (taken != report.choices.end()) taken->chosen = true;
     if (searches_kernel(options)) take_kernel(best.setting, chosen);
-    report.text = words(best, transform, some.weights.sum(), report.choices.size());
     if (const auto scale = output_scale(options); scale && !options.alpha) {
       chosen.alpha = *scale * best.setting.alpha;
       if (!squared) {
@@ -177,6 +198,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
         chosen.alpha = loss_alpha(options.loss, *chosen.alpha, predictions, targets, some.weights);
       }
     }
+    report.text = words(best, *chosen.transform, chosen.alpha, some.weights.sum(), report.choices.size());
   }
   choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
   return chosen;

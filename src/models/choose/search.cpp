@@ -29,7 +29,7 @@ class Search {
 
   TriedSetting evaluate(const ChoiceRows& rows, const Setting& setting) {
     TriedSetting trial{setting, exact_errors(rows, setting.scalar(), setting.alpha, execution_), rows.weights.sum()};
-    log_.push_back({kernel_text(setting), setting.width, setting.metric, setting.alpha, "exact", trial.rows,
+    log_.push_back({setting.text(), setting.width, setting.metric, setting.alpha, "exact", trial.rows,
                     std::sqrt(trial.error()), false});
     return trial;
   }
@@ -142,11 +142,6 @@ class Search {
     if (!best || (!asked && !clearly_better(*best, base, some.weights))) return plain;
     if (some.rows() == rows.rows()) return *best;
     return polish(in_metric(rows, best->setting.P), best->setting, 0.3, 0.7, 0.3, 4);
-  }
-
-  static std::string kernel_text(const Setting& setting) {
-    const auto nu = setting.parameters.find("nu");
-    return nu == setting.parameters.end() ? setting.kernel : format_text("{} {}", setting.kernel, nu->second);
   }
 
  private:

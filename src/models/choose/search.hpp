@@ -2,6 +2,7 @@
 #pragma once
 #include "models/choose/exact_errors.hpp"
 
+#include <carmina/core/format.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/report.hpp>
 
@@ -20,6 +21,11 @@ struct Setting {
 
   std::optional<ScalarKernel> given = {};  // in the place of a name and a width
 
+  // "gaussian", "matern (nu = 1.5)"
+  std::string text() const {
+    const auto nu = parameters.find("nu");
+    return nu == parameters.end() ? kernel : format_text("{} (nu = {})", kernel, nu->second);
+  }
   ScalarKernel scalar() const { return given ? *given : make_scalar_kernel(kernel, width, parameters); }
 };
 
@@ -29,6 +35,10 @@ struct TriedSetting {
   double rows = 0;  // total weight of the rows that it was tried on
   double error() const { return result.error; }
 };
+
+// The smallest that kernel values of this precision allow.
+template <Real T>
+constexpr double least_alpha = sizeof(T) == sizeof(float) ? 1e-5 : 1e-9;
 
 // What is to be chosen; a value that is given is not.
 struct SearchSpace {
