@@ -78,9 +78,9 @@ class FitPipeline {
   // Sums of features, kept with the machine where that is asked for.
   Moments sum(const FeatureRows& features);
   KernelMachine<T> finish(Map map, const LinearSolution& solution);
-  // Another way in the place of one that failed.
-  KernelMachine<T> turn_to(Solver solver, const std::string& reason);
-  bool has_planned(Solver solver) const { return plan_.find(solver) != nullptr; }
+  // A way that factors its system in the place of one that failed, where the plan has such a way.
+  bool may_factor() const { return plan_.factored() != nullptr; }
+  KernelMachine<T> factor_instead(const std::string& reason);
 
  private:
   void prepare();  // plan, summary, transform, kernel, outputs, plan again

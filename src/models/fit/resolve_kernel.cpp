@@ -72,7 +72,7 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
 
 Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transform, const FitOptions& options) {
   if (options.kernel) return *options.kernel;
-  const std::string name = options.kernel_name == "auto" ? Gaussian::name : options.kernel_name;
+  const std::string name = options.settled_kernel_name();
   KernelParameters parameters = options.kernel_parameters;
   if (name == Polynomial::name && !parameters.contains("gamma")) {
     parameters["gamma"] = 1 / static_cast<double>(summary.input_mean.size());

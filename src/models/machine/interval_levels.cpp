@@ -29,12 +29,16 @@ std::string why_no_deviation(const FitRecord& record) {
   if (!std::holds_alternative<Squared>(record.loss)) {
     return format_text("deviations are known for the squared loss, the model has '{}'", loss_name(record.loss));
   }
-  if (!record.fourier() && !record.exact() && record.approximation != sketches::SubSample::name) {
+  if (!record.has_deviations()) {
     return format_text(
         "deviations are known for Fourier features, sub-samples and exact machines, found a sketch ('{}')",
         record.approximation);
   }
   if (!(record.alpha > 0)) return "alpha must be positive for deviations, the model has 0";
+  if (!record.exact() && !record.moments && !record.factored()) {
+    return format_text("deviations with approximation '{}' need solver 'direct', the model is of '{}'",
+                       record.approximation, record.report.solver);
+  }
   if (!record.exact() && !record.moments) {
     return format_text(
         "a model file with approximation '{}' does not hold the sums that deviations need unless they are asked for, "
