@@ -15,13 +15,13 @@ from carmina import _core, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._validation import kernel_or_name, loss_or_name, number, one_of, thread_count
+from carmina._validation import kernel_or_name, left_open, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
 LOGISTIC_SCORES = 100_000
 # What only the squared loss has.
 SQUARED_ALPHAS = ("leave_one_out", "gcv", "evidence")
-SQUARED_SOLVERS = ("direct", "cg", "lsmr", "idr", "sgd")
+LOGISTIC_SOLVERS = _core.solver_names(losses.Logistic())
 
 
 def _has_probabilities(model: KernelClassifier) -> bool:
@@ -128,8 +128,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         return self
 
     def _for_paths(self) -> KernelClassifier:
-        automatic = isinstance(self.loss, str) and self.loss == "auto"
-        return clone(self).set_params(loss="squared") if automatic else self
+        return clone(self).set_params(loss="squared") if left_open(self.loss) else self
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         X, y = self._validated(X, y)
@@ -165,12 +164,12 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         return replace(task, weights=np.ascontiguousarray(weights, dtype=X.dtype), repetitions=task.weights)
 
     def _loss_for(self, scores: int) -> losses.Loss:
-        if not (isinstance(self.loss, str) and self.loss == "auto"):
+        if not left_open(self.loss):
             return loss_or_name(self.loss)
         squared = (
             scores > LOGISTIC_SCORES
             or (isinstance(self.alpha, str) and self.alpha in SQUARED_ALPHAS)
-            or (isinstance(self.solver, str) and self.solver in SQUARED_SOLVERS)
+            or self.solver not in LOGISTIC_SOLVERS
         )
         return losses.Squared() if squared else losses.Logistic()
 
@@ -236,7 +235,12 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         outputs coupled, alpha, the approximation, the seed."""
         record = self._machine.record
         plain = clone(self).set_params(
-            kernel="gaussian", gamma=1.0, alpha=record["alpha"], random_state=0, scale_inputs=False
+            kernel="gaussian",
+            gamma=1.0,
+            n_components="auto",
+            alpha=record["alpha"],
+            random_state=0,
+            scale_inputs=False,
         )
         options = plain._options(record["loss"])
         options.kernel = self._machine.kernel

@@ -26,6 +26,7 @@ from carmina._validation import (
     component_count,
     integer,
     kernel_or_name,
+    left_open,
     loss_or_name,
     memory_bytes,
     number,
@@ -314,18 +315,17 @@ class KernelMachineEstimator(BaseEstimator):
             options.sketch = self.approximation
         else:
             options.approximation = one_of("approximation", self.approximation, APPROXIMATIONS)
-            if self.n_components == "auto":
-                pass
-            elif options.approximation in ("auto", "fourier"):
+        if not left_open(self.n_components):
+            if options.fourier:
                 options.n_components = component_count(self.n_components)
-            elif options.approximation != "exact":
+            elif options.sketch is None and not options.exact:  # a sketch by name
                 options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         if isinstance(self.alpha, str):
             rule = one_of("alpha", self.alpha, ["auto", "leave_one_out", "gcv", "evidence"])
             if rule == "evidence":
                 options.by_evidence = True
-            elif rule != "auto":
+            elif not left_open(rule):
                 options.alpha_by = rule
         else:
             options.alpha = number("alpha", self.alpha)

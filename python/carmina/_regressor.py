@@ -7,28 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from carmina import _core, losses, theory
-from carmina._intervals import RefittedIntervals, checked_coverage
+from carmina import theory
+from carmina._deviations import Deviations
+from carmina._incremental import LearningInParts
 from carmina._machine import FitTask
-from carmina._validation import column_names, loss_or_name, memory_bytes, thread_count
-
-# Sums over the rows that `predict` needs for variances are kept up to this size.
-MOMENT_BYTES = 256e6
+from carmina._validation import column_names, thread_count
 
 
-def _learns_in_parts(model: KernelRegressor) -> bool:
-    if model.approximation == "fourier" and loss_or_name(model.loss) == losses.Squared():
-        return True
-    raise AttributeError(
-        "partial_fit is for Fourier features and the squared loss, found "
-        f"approximation={model.approximation!r}, loss={model.loss!r}"
-    )
-
-
-class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, LearningInParts, Deviations):
     """Kernel machine for one or many outputs, with any loss.
 
     Minimises Σ_i w_i ℓ(f(x_i) + b, y_i) + (α/2)‖f‖² over f in the kernel's space, in the span of Fourier
@@ -188,187 +175,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
         Y = y.reshape(len(y), -1)
         options = self._options()
         options.target_names = target_names
-        options.keep_moments = in_parts or options.moment_bytes(Y.shape[1]) <= self._most_moment_bytes()
-        if in_parts:
-            if options.solver not in ("auto", "direct"):
-                raise ValueError(f"partial_fit: solver must be 'auto' or 'direct', found {self.solver!r}")
-            options.solver = "direct"
-            self._fix_choices(options)
+        options.keep_moments = options.moment_bytes(Y.shape[1]) <= self._most_moment_bytes()
+        if in_parts:  # sums are of one map: the first rows choose nothing but the median width
+            options = options.without_choices().with_moments("partial_fit")
         return self._task(X, Y, sample_weight, options, _y_ndim=y.ndim)
-
-    @staticmethod
-    def _fix_choices(options: _core.FitOptions) -> None:
-        """Sums over the rows are of one map: the first rows choose nothing but the median width."""
-        options.approximation = "fourier"
-        options.width = "median"
-        if options.kernel is None and options.kernel_name == "auto":
-            options.kernel_name = "gaussian"
-        if options.alpha is None and options.alpha_by is None:
-            options.alpha = 1.0
-
-    @available_if(_learns_in_parts)
-    def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> KernelRegressor:
-        """Learn from more rows: the model is that of one fit to all rows so far.
-
-        For Fourier features and the squared loss. The first call decides on the kernel's width, the scaling
-        of the inputs and their precision; each call costs its own rows and one solve. Sums over the rows stay
-        in memory, not in files or pickles.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from carmina import KernelRegressor, datasets
-        >>> data = datasets.friedman(400, random_state=0)
-        >>> parts = KernelRegressor(
-        ...     approximation="fourier", n_components=100, gamma=0.5, alpha=1.0, random_state=0
-        ... )
-        >>> for rows in np.array_split(np.arange(400), 4):
-        ...     parts = parts.partial_fit(data.X[rows], data.Y[rows])
-        >>> whole = KernelRegressor(n_components=100, gamma=0.5, alpha=1.0, random_state=0)
-        >>> whole = whole.fit(data.X, data.Y)
-        >>> bool(abs(parts.predict(data.X) - whole.predict(data.X)).max() < 1e-8)
-        True
-        """
-        if "_machine" not in vars(self):
-            return self._fit_task(self._prepare(X, y, sample_weight, in_parts=True))
-        X, y = self._validated(X, y, multi_output=True, y_numeric=True, reset=False)
-        if y.ndim != self._y_ndim:
-            raise ValueError(f"partial_fit: y had {self._y_ndim} dimensions before, found {y.ndim}")
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-        self._forget_rows()
-        self._machine = self._machine.fit_further(
-            X,
-            y.reshape(len(y), -1),
-            sample_weight,
-            threads=thread_count(self.n_jobs),
-            memory_budget=memory_bytes(self.memory_budget),
-        )
-        return self
-
-    def merge(self, other: KernelRegressor) -> KernelRegressor:
-        """Join what another model has learnt from its rows: the model is that of one fit to the rows of both.
-
-        Both must be Fourier machines with the squared loss, the same kernel, frequencies (`random_state`,
-        `n_components`), scaling and alpha, fitted by `partial_fit` or by a direct `fit`.
-        """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        self._forget_rows()
-        self._machine = self._machine.merge(other._machine, threads=thread_count(self.n_jobs))
-        return self
-
-    def predict(
-        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
-    ) -> NDArray | tuple[NDArray, NDArray]:
-        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision.
-
-        `return_std` also gives the standard deviation of a new observation, in the shape of the prediction;
-        `return_cov` the covariance of its outputs at each row, of shape (n, p, p). The fit is taken for the
-        posterior of a Gaussian process with a flat prior on the intercept and noise of variance `noise_`,
-        whatever alpha is: the squared deviation is noise_ (1 + φᵀ(ΦᵀWΦ + αI)⁻¹φ).
-
-        A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory:
-        pickles do not hold it, files after `save(path, variances=True)`. An exact machine
-        with solver "direct" always does.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from carmina import KernelRegressor
-        >>> X = np.linspace(0, 6, 50)[:, None]
-        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(50)
-        >>> model = KernelRegressor("gaussian", gamma=0.5, alpha=0.1, n_components=200, random_state=0)
-        >>> mean, std = model.fit(X, y).predict([[3.0], [9.0]], return_std=True)
-        >>> bool(0.08 < std[0] < 0.15 < std[1])
-        True
-        """
-        if return_std and return_cov:
-            raise ValueError("predict: return_std and return_cov cannot both be asked for")
-        X = self._checked_inputs(X)
-        prediction = self._as_targets(self._predict_machine(X))
-        if not (return_std or return_cov):
-            return prediction
-        self._check_moments()
-        threads = thread_count(self.n_jobs)
-        if return_std:
-            deviation = self._as_targets(self._machine.deviation(X, threads=threads))
-            return prediction, deviation.astype(prediction.dtype, copy=False)
-        p = self._machine.dim_out
-        covariance = self._machine.covariance(X, threads=threads).reshape(-1, p, p)
-        return prediction, covariance.astype(prediction.dtype, copy=False)
-
-    def predict_interval(
-        self, X: ArrayLike, coverage: float = 0.9, joint: bool = False, method: str = "auto"
-    ) -> NDArray:
-        """Intervals that a new observation falls into with probability `coverage`: the low and the high end
-        for each row of X, of shape (n, 2), or (n, p, 2) as the y of `fit`.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-        coverage : float, default=0.9
-        joint : bool, default=False
-            Whether all outputs of a row are to fall into their intervals together, not each on its own.
-        method : "auto", "split" or "cv+", default="auto"
-            "auto": f(x) ± q s(x), s the deviation of `predict(X, return_std=True)` and q the quantile of what
-            training rows are off when they are left out one by one, over their deviations. It needs what
-            `return_std` needs and no refit; files hold it. The coverage is right on the average over rows
-            like the training rows where the fit hardly changes with one of them; nothing is guaranteed.
-
-            "split": a fit to half of the rows, widened by the errors of the other half. Covers with
-            probability ≥ coverage if rows are exchangeable, whatever the model. The interval is that of the
-            smaller fit.
-
-            "cv+": 10 fits, each without a tenth of the rows [Barber2021]; covers with probability
-            ≥ 2 coverage − 1, as a rule about coverage.
-
-            "split" and "cv+" are for every loss. Their fits are made by the first call, of the rows given to
-            `fit`, which the estimator keeps by reference (not in files or pickles): whatever the parameters
-            leave to the data is chosen again in each. An end is infinite where the rows are too few.
-
-        Examples
-        --------
-        >>> from carmina import KernelRegressor, datasets
-        >>> data = datasets.friedman(1000, noise=1.0, random_state=0)
-        >>> X, y = data.X, data.Y[:, 0]
-        >>> model = KernelRegressor(
-        ...     "gaussian", gamma=0.5, alpha=0.1, n_components=200, scale_inputs=True, random_state=0
-        ... )
-        >>> low, high = model.fit(X[:500], y[:500]).predict_interval(X[500:], coverage=0.9).T
-        >>> bool(0.85 < ((low <= y[500:]) & (y[500:] <= high)).mean() < 0.95)
-        True
-        """
-        coverage = checked_coverage(coverage)
-        X = self._checked_inputs(X)
-        if method != "auto":
-            ends = self._refitted_interval(X, coverage, bool(joint), method)
-        else:
-            reason = self._machine.why_no_interval
-            if reason:
-                raise ValueError(
-                    f"predict_interval: {reason}; or take method='cv+', after a fit in this program"
-                )
-            flat = self._machine.interval(X, coverage, bool(joint), threads=thread_count(self.n_jobs))
-            ends = flat.reshape(len(X), -1, 2).astype(self._machine.dtype, copy=False)
-        return ends[:, 0] if self._y_ndim == 1 and ends.shape[1] == 1 else ends
-
-    def _band(self, X: NDArray) -> tuple[NDArray, NDArray]:
-        prediction = self._predict_machine(X)
-        return prediction, prediction
-
-    def _band_unit(self, X: NDArray, Y: NDArray) -> NDArray:
-        if self._machine.why_no_interval:
-            return super()._band_unit(X, Y)
-        deviation = self._machine.deviation(X, threads=thread_count(self.n_jobs))
-        return np.where(deviation > 0, deviation, 1.0)
-
-    @property
-    def noise_(self) -> float | NDArray | None:
-        noise = self._fitted("noise_").noise
-        return noise.item() if noise is not None and self._y_ndim == 1 and len(noise) == 1 else noise
 
     def predict_parts(self, X: ArrayLike) -> tuple[NDArray, ...]:
         """What each term of a sum kernel contributes: one array per term of `kernel_.terms`, each shaped as
@@ -445,29 +255,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, RefittedIntervals):
     def intercept_(self) -> float | NDArray:
         intercept = super().intercept_
         return intercept.item() if self._y_ndim == 1 and len(intercept) == 1 else intercept
-
-    def _as_targets(self, columns: NDArray) -> NDArray:
-        return columns.ravel() if self._y_ndim == 1 and columns.shape[1] == 1 else columns
-
-    def _most_moment_bytes(self) -> float:
-        budget = memory_bytes(self.memory_budget)
-        return min(MOMENT_BYTES, budget / 4) if budget else MOMENT_BYTES
-
-    def _check_moments(self) -> None:
-        machine = self._machine
-        squared = machine.record["loss"] == losses.Squared()
-        if not squared or machine.frequencies is None or machine.has_moments:
-            return  # the library says what else it cannot do
-        solver = machine.report["solver"]
-        if solver != "direct":
-            raise ValueError(
-                f"predict: variances of Fourier machines need solver='direct'; it was {solver!r}"
-            )
-        raise ValueError(
-            "predict: variances need sums over the training rows, which files and pickles do not hold (but "
-            "files after save(path, variances=True)) and a fit keeps only up to 256 MB, or a quarter of "
-            "memory_budget; fit again, or with fewer components"
-        )
 
     def _file_state(self) -> dict[str, Any]:
         return {"y_ndim": self._y_ndim}
