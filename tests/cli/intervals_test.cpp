@@ -110,6 +110,8 @@ TEST_F(Intervals, AreRefusedInOneSentence) {
   EXPECT_THAT(run_badly(fit("new", {"--variances", "--approximation", "sparse_rademacher"})),
               AllOf(HasSubstr("--variances: it is for approximation 'auto', 'fourier' and 'exact'"),
                     HasSubstr("found 'sparse_rademacher'")));
+  EXPECT_THAT(run_badly(fit("new", {"--variances", "--approximation", "sub_sample", "--operator", "curl-free"})),
+              HasSubstr("for 'sub_sample' with outputs that are separable, found 'sub_sample'"));
 }
 
 }  // namespace
