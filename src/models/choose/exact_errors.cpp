@@ -1,5 +1,6 @@
 // models/choose/exact_errors.cpp -- errors of left-out rows by the inverse of the kernel matrix; gradients; a sample.
 #include "models/choose/exact_errors.hpp"
+#include "models/choose/kernel_slopes.hpp"
 #include "models/fit/kernel_matrices.hpp"
 
 #include <Eigen/Eigenvalues>
@@ -43,42 +44,15 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
   return out;
 }
 
-namespace {
-
-// g'(t) of k = g(t) with t = |delta|^2 / 2 in units of the width: (dk / dr) / r. At 0, where it may be infinite, it
-// stands beside delta = 0.
-double slope(const ScalarKernel& kernel, double t) {
-  if (t <= 0) return 0;
-  if (std::holds_alternative<Gaussian>(kernel)) return -std::exp(-t);
-  if (const auto* matern = std::get_if<Matern>(&kernel)) {
-    const double s = std::sqrt(4 * matern->nu * t);
-    if (matern->nu == 0.5) return -std::exp(-s) / s;
-    if (matern->nu == 1.5) return -3 * std::exp(-s);
-    if (matern->nu == 2.5) return -5.0 / 3 * (1 + s) * std::exp(-s);
-  }
-  return visit_stationary([&](const auto& k) { return k.slopes(t).first; }, kernel);
-}
-
-}  // namespace
-
 Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kernel, const Matrix<double>& coefficients,
                                const Matrix<double>& before, bool diagonal, const Execution& execution) {
-  const Index n = rows.rows(), d = rows.Z.cols(), p = coefficients.cols();
-  const double width = length_scale(kernel)[0];
+  const Index d = rows.Z.cols(), p = coefficients.cols();
   // grad f_j(z_i) = sum_l g'(t_il) c_lj (z_i - z_l) / l^2; the factor of the width drops out below.
-  const Vector<double> norms = rows.Z.rowwise().squaredNorm();
-  constexpr Index together = 128;
-  const Index blocks = (n + together - 1) / together;
-  std::vector<Matrix<double>> sums(static_cast<std::size_t>(blocks));
-  parallel_for(blocks, execution.thread_count(), [&](Index block, int) {
-    const Index first = block * together, count = std::min(together, n - first);
-    Matrix<double> S = rows.Z.middleRows(first, count) * rows.Z.transpose();
-    for (Index i = 0; i < count; ++i) {
-      for (Index l = 0; l < n; ++l) {
-        const double squared = norms[first + i] + norms[l] - 2 * S(i, l);
-        S(i, l) = l == first + i ? 0 : slope(kernel, std::max(0.0, squared) / (2 * width * width));
-      }
-    }
+  const KernelSlopes slopes(kernel, rows.Z);
+  std::vector<Matrix<double>> sums(static_cast<std::size_t>(slopes.blocks()));
+  parallel_for(slopes.blocks(), execution.thread_count(), [&](Index block, int) {
+    const Index first = slopes.first(block), count = slopes.count(block);
+    const Matrix<double> S = slopes.values(block);
     Matrix<double> sum = Matrix<double>::Zero(d, d);
     for (Index j = 0; j < p; ++j) {
       const Matrix<double> weighted = S * coefficients.col(j).asDiagonal();

@@ -1,5 +1,6 @@
 // models/choose/search.cpp -- steps in the logarithms of width and alpha, families, metrics.
 #include "models/choose/search.hpp"
+#include "models/choose/exact_evidence.hpp"
 #include "models/fit/summary.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace carmina {
 namespace {
 
-constexpr double coarse_rows = 400, metric_rows = 1000;
+constexpr double coarse_rows = 400, metric_rows = 1000, first_evidence_rows = 500;
 constexpr double first_alpha = 0.03;  // of a variance: where the search begins
 
 // Widths, in median distances, that the search of a family begins with.
@@ -40,6 +41,11 @@ class Search {
                       double least_step, int most) {
     TriedSetting best = evaluate(rows, start);
     int used = 1;
+    for (; !std::isfinite(best.error()) && !space_.alpha && used < most; ++used) {  // singular: away from it
+      Setting next = best.setting;
+      next.alpha *= 10;
+      best = evaluate(rows, next);
+    }
     std::map<std::pair<long, long>, bool> seen;
     const auto key = [](const Setting& s) {
       return std::pair(std::lround(1e4 * std::log(s.width)), std::lround(1e4 * std::log(s.alpha)));
@@ -116,28 +122,16 @@ class Search {
     const TriedSetting base = some.rows() == rows.rows() ? plain : evaluate(some, plain.setting);
     if (!std::isfinite(base.error())) return plain;
     std::optional<TriedSetting> best;
-    for (const bool diagonal : {true, false}) {
-      if (asked && diagonal != space_.per_input) continue;
-      TriedSetting at = base;
-      TriedSetting round_best = base;
-      ChoiceRows seen = some;
-      for (int round = 0; round < 2; ++round) {
-        Setting next = at.setting;
-        next.metric = diagonal ? "per input" : "learnt";
-        next.P = gradient_metric(seen, at.setting.scalar(), at.result.coefficients, at.setting.P, diagonal, execution_);
-        ChoiceRows moved = in_metric(some, next.P);
-        const double scale = median / median_of(moved, execution_);
-        next.P *= scale;
-        moved.Z *= scale;
-        TriedSetting trial = polish(moved, next, 0.5, 1.0, 0.4, 5);
-        const bool better = trial.error() < round_best.error();
-        at = std::move(trial);
-        seen = std::move(moved);
-        if (better) round_best = at;
-        if (!better && at.error() > 1.1 * round_best.error()) break;
+    const auto consider = [&](std::optional<TriedSetting> trial) {
+      if (trial && (!best || trial->error() < best->error())) best = std::move(trial);
+    };
+    if (!asked || space_.per_input) consider(by_evidence(some, median));
+    if (!space_.per_input) {
+      const std::optional<TriedSetting> widths = best;
+      if (euclidean(base)) consider(by_gradients(some, base, median));
+      if (widths && euclidean(*widths) && widths->error() < base.error()) {
+        consider(by_gradients(some, *widths, median));
       }
-      if (round_best.setting.P.size() > 0 && (!best || round_best.error() < best->error())) best = round_best;
-      if (asked && !best) best = at;
     }
     if (!best || (!asked && !clearly_better(*best, base, some.weights))) return plain;
     if (some.rows() == rows.rows()) return *best;
@@ -145,6 +139,73 @@ class Search {
   }
 
  private:
+  // One factor for each input by evidence: for each family on few rows, where steps cost little, from a wide kernel;
+  // on more for the two that explain them best; the rows left out decide between these.
+  std::optional<TriedSetting> by_evidence(const ChoiceRows& rows, double median) {
+    struct Learning {
+      Setting setting;
+      LearntWidths widths;
+    };
+    const ChoiceRows few = hashed_sample(rows, first_evidence_rows);
+    std::vector<Learning> found;
+    for (const auto& [kernel, parameters] : space_.families) {
+      Learning learning{{kernel, parameters}, {Vector<double>::Ones(rows.Z.cols()), space_.alpha.value_or(0.1), 0}};
+      learning.setting.metric = "per input";
+      const auto d = static_cast<double>(rows.Z.cols());
+      const bool manhattan = std::holds_alternative<Laplacian>(learning.setting.scalar());
+      learning.setting.width = 1.5 * (manhattan ? std::sqrt(d) : 1.0) * median;
+      learning.widths = learn(few, learning.setting, learning.widths, 40);
+      if (std::isfinite(learning.widths.evidence)) found.push_back(std::move(learning));
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Learning& a, const Learning& b) {
+      return a.widths.evidence > b.widths.evidence;
+    });
+    if (found.size() > 2) found.resize(2);
+    std::optional<TriedSetting> best;
+    for (Learning& learning : found) {
+      if (few.rows() < rows.rows()) learning.widths = learn(rows, learning.setting, learning.widths, 12);
+      Setting next = learning.setting;
+      const double largest = learning.widths.factors.maxCoeff();
+      next.P = (learning.widths.factors / largest).asDiagonal();
+      next.width /= largest;
+      next.alpha = learning.widths.alpha;
+      TriedSetting trial = polish(in_metric(rows, next.P), next, 0.5, 1.0, 0.4, 5);
+      if (!best || trial.error() < best->error()) best = std::move(trial);
+    }
+    return best;
+  }
+
+  LearntWidths learn(const ChoiceRows& rows, const Setting& setting, const LearntWidths& start, Index steps) const {
+    return widths_by_evidence(rows, setting.scalar(), start, space_.alpha.has_value(), space_.least_alpha, steps,
+                              execution_);
+  }
+
+  // A full metric from gradients, in two rounds.
+  std::optional<TriedSetting> by_gradients(const ChoiceRows& rows, const TriedSetting& base, double median) {
+    TriedSetting at = base;
+    std::optional<TriedSetting> best;
+    ChoiceRows seen = in_metric(rows, base.setting.P);
+    for (int round = 0; round < 2; ++round) {
+      Setting next = at.setting;
+      next.metric = "learnt";
+      next.P = gradient_metric(seen, at.setting.scalar(), at.result.coefficients, at.setting.P, false, execution_);
+      ChoiceRows moved = in_metric(rows, next.P);
+      const double scale = median / median_of(moved, execution_);
+      next.P *= scale;
+      moved.Z *= scale;
+      TriedSetting trial = polish(moved, next, 0.5, 1.0, 0.4, 5);
+      at = std::move(trial);
+      seen = std::move(moved);
+      if (!best || at.error() < best->error()) best = at;
+      if (at.error() > 1.1 * best->error()) break;
+    }
+    return best;
+  }
+
+  static bool euclidean(const TriedSetting& setting) {
+    return !std::holds_alternative<Laplacian>(setting.setting.scalar());
+  }
+
   TriedSetting refined(const ChoiceRows& rows, const TriedSetting& coarse) {
     return polish(rows, coarse.setting, 0.45, 0.9, 0.22, 8);
   }
@@ -165,7 +226,7 @@ class Search {
 }  // namespace
 
 std::vector<std::pair<std::string, KernelParameters>> automatic_families() {
-  return {{"matern", {{"nu", 1.5}}}, {"matern", {{"nu", 0.5}}}, {"matern", {{"nu", 2.5}}}, {"gaussian", {}}};
+  return {{"matern", {{"nu", 1.5}}}, {"matern", {{"nu", 0.5}}}, {"matern", {{"nu", 2.5}}}, {"gaussian", {}}, {"laplacian", {}}};
 }
 
 ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {
