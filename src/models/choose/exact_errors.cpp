@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 namespace carmina {
 
@@ -79,9 +78,11 @@ Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kerne
   return eigen.eigenvectors() * roots.asDiagonal() * eigen.eigenvectors().transpose();
 }
 
-ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted) {
-  if (rows.weights.sum() <= wanted) return rows;
+std::vector<Index> hashed_rows(const ChoiceRows& rows, double wanted) {
   const Index n = rows.rows();
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  if (rows.weights.sum() <= wanted) return order;
   const auto mixed = [](std::uint64_t hash, double value) {
     hash +=
         static_cast<std::uint64_t>(std::llround(std::clamp(value, -1e9, 1e9) * 65536 + 0.37)) + 0x9e3779b97f4a7c15ULL;
@@ -96,8 +97,6 @@ ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted) {
     for (Index j = 0; j < rows.Y.cols(); ++j) hash = mixed(hash, rows.Y(i, j));
     hashes[static_cast<std::size_t>(i)] = hash;
   }
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
   const auto hash_of = [&](Index i) { return hashes[static_cast<std::size_t>(i)]; };
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return hash_of(a) < hash_of(b); });
   double weight = 0;
@@ -107,7 +106,11 @@ ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted) {
     weight += rows.weights[order[count]];
   }
   order.resize(count);
-  return {rows.Z(order, Eigen::all), rows.Y(order, Eigen::all), rows.weights(order), rows.intercept};
+  return order;
+}
+
+ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted) {
+  return rows.weights.sum() <= wanted ? rows : rows.at(hashed_rows(rows, wanted));
 }
 
 }  // namespace carmina

@@ -3,6 +3,8 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 
+#include <vector>
+
 namespace carmina {
 
 // Rows that choices are made on: inputs as the kernel sees them, each target in units of its own deviation.
@@ -13,6 +15,9 @@ struct ChoiceRows {
   bool intercept = true;
 
   Index rows() const { return Z.rows(); }
+  ChoiceRows at(const std::vector<Index>& numbers) const {
+    return {Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept};
+  }
 };
 
 struct ExactErrors {
@@ -40,6 +45,7 @@ Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kerne
 // About `wanted` of the rows by total weight, or all: those whose numbers have the smallest hash. The sample does not
 // depend on the order of rows, on their units (numbers are rounded to 2^-16 of a deviation), nor on whether a row is
 // repeated or weighted.
+std::vector<Index> hashed_rows(const ChoiceRows& rows, double wanted);
 ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted);
 
 }  // namespace carmina

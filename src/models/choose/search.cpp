@@ -10,7 +10,9 @@
 namespace carmina {
 namespace {
 
-constexpr double coarse_rows = 400, metric_rows = 1000, first_evidence_rows = 500;
+constexpr double coarse_rows = 400, search_rows = 1000;
+constexpr Index most_factors = 256;  // inputs that factors are learnt for, unless asked
+constexpr double gain_of_alternative = 0.98;
 constexpr double first_alpha = 0.03;  // of a variance: where the search begins
 
 // Widths, in median distances, that the search of a family begins with.
@@ -104,7 +106,7 @@ class Search {
     std::stable_sort(found.begin(), found.end(),
                      [](const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); });
     if (some.rows() == rows.rows() && found.size() == 1) return refined(rows, found[0]);
-    // The best and what is near it, on all rows.
+    // The best and what is near it, on all of these rows.
     std::vector<TriedSetting> finals;
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (finals.size() >= 2 || (i > 0 && found[i].error() > 1.1 * found[0].error())) break;
@@ -117,45 +119,53 @@ class Search {
   TriedSetting with_metric(const ChoiceRows& rows, const TriedSetting& plain) {
     if (space_.metric == MetricRule::identity || rows.Z.cols() < 2) return plain;
     const bool asked = space_.metric == MetricRule::learn || space_.per_input;
-    const ChoiceRows some = hashed_sample(rows, metric_rows);
-    const double median = median_of(some, execution_);
-    const TriedSetting base = some.rows() == rows.rows() ? plain : evaluate(some, plain.setting);
-    if (!std::isfinite(base.error())) return plain;
+    const double median = median_of(rows, execution_);
+    if (!std::isfinite(plain.error())) return plain;
     std::optional<TriedSetting> best;
     const auto consider = [&](std::optional<TriedSetting> trial) {
       if (trial && (!best || trial->error() < best->error())) best = std::move(trial);
     };
-    if (!asked || space_.per_input) consider(by_evidence(some, median));
+    if (space_.per_input || (!asked && rows.Z.cols() <= most_factors)) consider(by_evidence(rows, median));
     if (!space_.per_input) {
       const std::optional<TriedSetting> widths = best;
-      if (euclidean(base)) consider(by_gradients(some, base, median));
-      if (widths && euclidean(*widths) && widths->error() < base.error()) {
-        consider(by_gradients(some, *widths, median));
+      if (euclidean(plain)) consider(by_gradients(rows, plain, median));
+      if (widths && euclidean(*widths) && widths->error() < plain.error()) {
+        consider(by_gradients(rows, *widths, median));
       }
     }
-    if (!best || (!asked && !clearly_better(*best, base, some.weights))) return plain;
-    if (some.rows() == rows.rows()) return *best;
-    return polish(in_metric(rows, best->setting.P), best->setting, 0.3, 0.7, 0.3, 4);
+    return best && (asked || clearly_better(*best, plain, rows.weights)) ? *best : plain;
   }
 
  private:
-  // One factor for each input by evidence: for each family on few rows, where steps cost little, from a wide kernel;
-  // on more for the two that explain them best; the rows left out decide between these.
+  // One factor for each input by evidence: for each family on few rows, where steps cost little, from a wide kernel or,
+  // with the same distance, from where the first one went; on more for the two that explain them best; the rows left
+  // out decide between these.
   std::optional<TriedSetting> by_evidence(const ChoiceRows& rows, double median) {
     struct Learning {
       Setting setting;
       LearntWidths widths;
     };
-    const ChoiceRows few = hashed_sample(rows, first_evidence_rows);
+    const auto d = static_cast<double>(rows.Z.cols());
+    const ChoiceRows few = hashed_sample(rows, std::clamp(20 * d, 300.0, 500.0));
     std::vector<Learning> found;
+    std::optional<Learning> first;
     for (const auto& [kernel, parameters] : space_.families) {
       Learning learning{{kernel, parameters}, {Vector<double>::Ones(rows.Z.cols()), space_.alpha.value_or(0.1), 0}};
       learning.setting.metric = "per input";
-      const auto d = static_cast<double>(rows.Z.cols());
       const bool manhattan = std::holds_alternative<Laplacian>(learning.setting.scalar());
       learning.setting.width = 1.5 * (manhattan ? std::sqrt(d) : 1.0) * median;
-      learning.widths = learn(few, learning.setting, learning.widths, 40);
-      if (std::isfinite(learning.widths.evidence)) found.push_back(std::move(learning));
+      Index steps = 40;
+      if (first && !manhattan) {
+        const Setting& before = first->setting;
+        learning.setting.width =
+            before.width * first_width(learning.setting.scalar()) / first_width(before.scalar());
+        learning.widths = first->widths;
+        steps = 15;
+      }
+      learning.widths = learn(few, learning.setting, learning.widths, steps);
+      if (!std::isfinite(learning.widths.evidence)) continue;
+      if (!first && !manhattan) first = learning;
+      found.push_back(std::move(learning));
     }
     std::stable_sort(found.begin(), found.end(), [](const Learning& a, const Learning& b) {
       return a.widths.evidence > b.widths.evidence;
@@ -163,7 +173,7 @@ class Search {
     if (found.size() > 2) found.resize(2);
     std::optional<TriedSetting> best;
     for (Learning& learning : found) {
-      if (few.rows() < rows.rows()) learning.widths = learn(rows, learning.setting, learning.widths, 12);
+      if (few.rows() < rows.rows()) learning.widths = learn(rows, learning.setting, learning.widths, 8);
       Setting next = learning.setting;
       const double largest = learning.widths.factors.maxCoeff();
       next.P = (learning.widths.factors / largest).asDiagonal();
@@ -233,10 +243,28 @@ ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {
   return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept};
 }
 
-TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution,
-                             ChoiceLog& log) {
+SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alternative, const SearchSpace& space,
+                             const Execution& execution, ChoiceLog& log) {
   Search search(space, execution, log);
-  return search.with_metric(rows, search.families(rows));
+  const std::vector<Index> numbers = hashed_rows(rows, search_rows);
+  ChoiceRows some = rows.at(numbers);
+  SearchResult found{search.families(some)};
+  if (alternative) {
+    ChoiceRows others = some;
+    others.Z = (*alternative)(numbers, Eigen::all);
+    TriedSetting trial = search.families(others);
+    if (trial.error() < gain_of_alternative * found.best.error()) {
+      found = {std::move(trial), true};
+      some = std::move(others);
+    }
+  }
+  found.best = search.with_metric(some, found.best);
+  if (some.rows() < rows.rows()) {
+    ChoiceRows all = rows;
+    if (found.alternative) all.Z = *alternative;
+    found.best = search.polish(in_metric(all, found.best.setting.P), found.best.setting, 0.3, 0.7, 0.3, 4);
+  }
+  return found;
 }
 
 }  // namespace carmina
