@@ -58,12 +58,17 @@ std::optional<SearchSpace> space_of(const FitOptions& options) {
   if (searches_kernel(options)) {
     space.families = {{options.kernel_name, options.kernel_parameters}};
     if (options.kernel_name == "auto") space.families = automatic_families();
+    if (options.metric == MetricRule::learn) {  // a metric is for Euclidean distances
+      std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
+      require(!space.families.empty(),
+              "metric 'learn' is for kernels of Euclidean distances, found {}; gamma 'ard' "
+              "learns a width for each input",
+              options.kernel_name);
+    }
     space.metric = options.metric;
     space.per_input = options.width == WidthRule::per_input;
     const bool fixed = options.width == WidthRule::median && options.metric == MetricRule::automatic;
     if (fixed) space.metric = MetricRule::identity;
-    require(options.metric != MetricRule::learn || options.kernel_name != Laplacian::name,
-            "metric 'learn' needs a kernel of Euclidean distances, found laplacian; gamma 'ard' is for it");
     return space;
   }
   if (options.alpha || options.differential() || !output_scale(options)) return std::nullopt;
@@ -133,7 +138,7 @@ void take_kernel(const Setting& setting, FitOptions& options) {
   }
 }
 
-std::string words(const TriedSetting& best, const InputTransform& transform, std::optional<double> alpha, double rows,
+std::string words(const TriedSetting& best, const char* scaling, std::optional<double> alpha, double rows,
                   std::size_t tried) {
   const Setting& setting = best.setting;
   std::string text;
@@ -141,8 +146,7 @@ std::string words(const TriedSetting& best, const InputTransform& transform, std
     text = format_text("{} kernel of width {:.3g}", setting.text(), setting.width);
     if (setting.metric == "per input") text += ", with a factor for each input";
     if (setting.metric == "learnt") text += ", in a metric learnt from gradients";
-    if (transform.shift.size() > 0) text += ", inputs scaled";
-    if (std::isfinite(transform.limit)) text += " by quartiles";
+    text += scaling;
     text += "; ";
   }
   if (alpha) text += format_text("alpha {:.3g}: ", *alpha);
@@ -204,7 +208,11 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
         chosen.alpha = loss_alpha(options.loss, *chosen.alpha, predictions, targets, some.weights);
       }
     }
-    report.text = words(best, *chosen.transform, chosen.alpha, some.weights.sum(), report.choices.size());
+    const bool quartiles = found.alternative || options.scale_inputs == InputScaling::robust;
+    const char* scaling = transform.shift.size() == 0 ? ""
+                          : quartiles                 ? ", inputs scaled by quartiles"
+                                                      : ", inputs scaled";
+    report.text = words(best, scaling, chosen.alpha, some.weights.sum(), report.choices.size());
   }
   choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
   return chosen;

@@ -18,11 +18,13 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
   Matrix<double> M = exact_gram<double>(kernel, rows.Z, {}, execution);
   M.diagonal() += alpha * rows.weights.cwiseInverse();
   if (!backend::cholesky(n, M.data(), n, execution)) return out;
-  backend::cholesky_inverse(n, M.data(), n, execution);
-  Vector<double> diagonal = M.diagonal();
+  // M^-1 = UᵀU with U = L^-1, of which the diagonal is enough.
+  const Matrix<double> U = backend::lower_inverse(n, M.data(), n, execution);
+  Vector<double> diagonal = U.colwise().squaredNorm();
   Matrix<double> right(n, p + 1);
   right << rows.Y, Vector<double>::Ones(n);
-  Matrix<double> C = M.selfadjointView<Eigen::Lower>() * right;
+  right = U * right;
+  Matrix<double> C = U.transpose() * right;
   if (rows.intercept) {
     const Vector<double> u = C.col(p);
     const double total = u.sum();
@@ -44,7 +46,7 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
 }
 
 Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kernel, const Matrix<double>& coefficients,
-                               const Matrix<double>& before, bool diagonal, const Execution& execution) {
+                               const Matrix<double>& before, const Execution& execution) {
   const Index d = rows.Z.cols(), p = coefficients.cols();
   // grad f_j(z_i) = sum_l g'(t_il) c_lj (z_i - z_l) / l^2; the factor of the width drops out below.
   const KernelSlopes slopes(kernel, rows.Z);
@@ -65,12 +67,6 @@ Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kerne
   for (const Matrix<double>& sum : sums) A += sum;
   if (before.size() > 0) A = before * A * before.transpose();
   constexpr double least = 1e-8;  // of the largest: below it roots would be of rounding
-  if (diagonal) {
-    const Vector<double> values = A.diagonal();
-    const double largest = values.maxCoeff();
-    if (!(largest > 0) || !std::isfinite(largest)) return Matrix<double>::Identity(d, d);
-    return Vector<double>((values / largest).cwiseMax(least).array().pow(0.25)).asDiagonal();
-  }
   const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(A);
   const double largest = eigen.eigenvalues().maxCoeff();
   if (!(largest > 0) || !std::isfinite(largest)) return Matrix<double>::Identity(d, d);

@@ -36,11 +36,11 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
 
 // P for the metric M = P Pᵀ of average outer products of gradients: with f = K C + b on rows z,
 //   A = sum_i w_i sum_j (df_j / dz)(z_i) (df_j / dz)(z_i)ᵀ,  P = A^(1/4), its largest value 1: M is A^(1/2).
-// [Radhakrishnan2022] takes M = A; the root is milder, and had the smaller errors where it was compared. `diagonal`
-// takes the diagonal of A alone: one factor for each input. `rows` are in a metric already, the rows of the inputs
-// times `before` (empty: the identity), and A is that of the inputs: before (...) beforeᵀ.
+// [Radhakrishnan2022] takes M = A; the root is milder, and had the smaller errors where it was compared. `rows` are
+// in a metric already, the rows of the inputs times `before` (empty: the identity), and A is that of the inputs:
+// before (...) beforeᵀ.
 Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kernel, const Matrix<double>& coefficients,
-                               const Matrix<double>& before, bool diagonal, const Execution& execution);
+                               const Matrix<double>& before, const Execution& execution);
 
 // About `wanted` of the rows by total weight, or all: those whose numbers have the smallest hash. The sample does not
 // depend on the order of rows, on their units (numbers are rounded to 2^-16 of a deviation), nor on whether a row is

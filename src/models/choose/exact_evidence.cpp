@@ -91,8 +91,8 @@ ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel,
   return out;
 }
 
-LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, LearntWidths start, bool fixed_alpha,
-                                double least_alpha, Index steps, const Execution& execution) {
+LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, LearntWidths start,
+                                bool fixed_alpha, double least_alpha, Index steps, const Execution& execution) {
   const Index d = rows.Z.cols();
   const auto alpha_at = [&](const Vector<double>& at) {
     return fixed_alpha ? start.alpha : least_alpha + std::exp(at[d]);

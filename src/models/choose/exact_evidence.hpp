@@ -25,7 +25,7 @@ struct LearntWidths {
 };
 
 // Factors of the inputs, from those given, and alpha, unless it is fixed, by L-BFGS in their logarithms.
-LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, LearntWidths start, bool fixed_alpha,
-                                double least_alpha, Index steps, const Execution& execution);
+LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, LearntWidths start,
+                                bool fixed_alpha, double least_alpha, Index steps, const Execution& execution);
 
 }  // namespace carmina

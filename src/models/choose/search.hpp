@@ -48,8 +48,10 @@ struct SearchSpace {
   double least_alpha = 1e-9;
   MetricRule metric = MetricRule::automatic;
   bool per_input = false;  // of metrics, those with one factor for each input
+
+  bool metric_asked() const { return metric == MetricRule::learn || per_input; }
 };
-// Gaussian and Matérn of smoothness 1/2, 3/2, 5/2.
+// Matérn of smoothness 1/2, 3/2, 5/2, Gaussian, Laplacian.
 std::vector<std::pair<std::string, KernelParameters>> automatic_families();
 
 // Notes of all that was tried.
