@@ -8,6 +8,9 @@
 #include <limits>
 
 namespace carmina {
+namespace {
+constexpr double largest_log_factor = 6;
+}
 
 ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha,
                              const Execution& execution) {
@@ -94,22 +97,31 @@ ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel,
 LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, LearntWidths start,
                                 bool fixed_alpha, double least_alpha, Index steps, const Execution& execution) {
   const Index d = rows.Z.cols();
+  // log s = b tanh(v / b): no factor leaves [e^-b, e^b], beyond which distances are of rounding.
+  const auto factors_at = [&](const Vector<double>& at) {
+    return Vector<double>((largest_log_factor * (at.head(d).array() / largest_log_factor).tanh()).exp());
+  };
   const auto alpha_at = [&](const Vector<double>& at) {
     return fixed_alpha ? start.alpha : least_alpha + std::exp(at[d]);
   };
   const auto objective = [&](const Vector<double>& at, Vector<double>* gradient) {
-    const ChoiceRows scaled{rows.Z * at.head(d).array().exp().matrix().asDiagonal(), rows.Y, rows.weights,
-                            rows.intercept};
+    const Vector<double> factors = factors_at(at);
+    const ChoiceRows scaled{rows.Z * factors.asDiagonal(), rows.Y, rows.weights, rows.intercept};
     const ExactEvidence found = exact_evidence(scaled, kernel, alpha_at(at), execution);
-    if (gradient) *gradient << found.by_factor, fixed_alpha ? 0 : found.by_alpha * std::exp(at[d]) / alpha_at(at);
+    if (gradient) {
+      const auto inside = 1 - (factors.array().log() / largest_log_factor).square();
+      *gradient << (found.by_factor.array() * inside).matrix(),
+          fixed_alpha ? 0 : found.by_alpha * std::exp(at[d]) / alpha_at(at);
+    }
     return found.value;
   };
   Vector<double> at(d + 1), gradient(d + 1);
-  at << start.factors.array().log().matrix(), std::log(start.alpha);
+  const auto share = (start.factors.array().log() / largest_log_factor).max(-0.999).min(0.999);
+  at << (largest_log_factor * share.unaryExpr([](double x) { return std::atanh(x); })).matrix(), std::log(start.alpha);
   start.evidence = objective(at, &gradient);
   if (!std::isfinite(start.evidence) || !gradient.allFinite()) return start;
   const AscentResult found = lbfgs_ascent(objective, at, {steps, 1e-5});
-  return {found.at.head(d).array().exp(), alpha_at(found.at), found.value};
+  return {factors_at(found.at), alpha_at(found.at), found.value};
 }
 
 }  // namespace carmina
