@@ -9,6 +9,7 @@ namespace carmina {
 namespace {
 
 constexpr Index most_factors = 256;  // inputs that factors are learnt for, unless asked
+constexpr const char* per_input_metric = "per input";
 constexpr Steps few_steps{0.5, 1.0, 0.4, 5};
 
 // Kernels of a family with factors for the inputs.
@@ -21,6 +22,16 @@ struct Learning {
     widths = widths_by_evidence(rows, setting.scalar(), widths, space.alpha.has_value(), space.least_alpha, steps,
                                 trials.execution());
   }
+
+  // The factors in a metric, the largest being 1.
+  Setting scaled() const {
+    Setting out = setting;
+    const double largest = widths.factors.maxCoeff();
+    out.P = (widths.factors / largest).asDiagonal();
+    out.width /= largest;
+    out.alpha = widths.alpha;
+    return out;
+  }
 };
 
 // For each family on few rows, where steps cost little, from a wide kernel or, with the same distance, from where the
@@ -32,7 +43,7 @@ std::optional<TriedSetting> by_evidence(Trials& trials, const ChoiceRows& rows, 
   std::vector<Learning> found;
   for (const auto& [kernel, parameters] : space.families) {
     Learning learning{{kernel, parameters}, {Vector<double>::Ones(rows.Z.cols()), space.alpha.value_or(0.1), 0}};
-    learning.setting.metric = "per input";
+    learning.setting.metric = per_input_metric;
     learning.setting.width = 1.5 * (euclidean(learning.setting) ? 1.0 : std::sqrt(d)) * median;
     found.push_back(std::move(learning));
   }
@@ -55,11 +66,7 @@ std::optional<TriedSetting> by_evidence(Trials& trials, const ChoiceRows& rows, 
   trials.side_by_side(found.size(), [&](std::size_t task, Trials& own) {
     Learning& learning = found[task];
     if (few.rows() < rows.rows()) learning.learn(own, rows, 8);
-    Setting next = learning.setting;
-    const double largest = learning.widths.factors.maxCoeff();
-    next.P = (learning.widths.factors / largest).asDiagonal();
-    next.width /= largest;
-    next.alpha = learning.widths.alpha;
+    const Setting next = learning.scaled();
     tried[task] = own.polish(in_metric(rows, next.P), next, few_steps);
   });
   const auto best = std::min_element(tried.begin(), tried.end(), smaller_error);
@@ -86,6 +93,30 @@ TriedSetting by_gradients(Trials& trials, const ChoiceRows& rows, const TriedSet
 }
 
 }  // namespace
+
+TriedSetting more_evidence(Trials& trials, const ChoiceRows& rows, const TriedSetting& found) {
+  if (found.setting.metric != per_input_metric) return found;
+  Learning learning{found.setting, {found.setting.P.diagonal(), found.setting.alpha, 0}};
+  learning.setting.P = {};
+  learning.learn(trials, rows, 6);
+  if (!std::isfinite(learning.widths.evidence)) return found;
+  std::vector<Setting> settings{learning.scaled()};
+  for (const auto& [kernel, parameters] : trials.space().families) {
+    Setting other = settings[0];
+    other.kernel = kernel;
+    other.parameters = parameters;
+    if (euclidean(other) != euclidean(settings[0]) || other.text() == settings[0].text()) continue;
+    other.width *= first_width(other.scalar()) / first_width(settings[0].scalar());
+    settings.push_back(std::move(other));
+  }
+  const ChoiceRows seen = in_metric(rows, settings[0].P);
+  TriedSetting best = found;
+  for (const Setting& setting : settings) {
+    TriedSetting trial = trials.evaluate_near(seen, setting);
+    if (trial.error() < best.error()) best = std::move(trial);
+  }
+  return best;
+}
 
 std::optional<TriedSetting> best_metric(Trials& trials, const ChoiceRows& rows, const TriedSetting& plain) {
   const SearchSpace& space = trials.space();

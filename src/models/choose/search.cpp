@@ -91,6 +91,7 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
   if (metric && (space.metric_asked() || clearly_better(*metric, found.best, some.weights))) {
     found.best = std::move(*metric);
   }
+  if (more) found.best = more_evidence(trials, some, found.best);
   if (more) found.best = trials.polish(in_metric(some, found.best.setting.P), found.best, {0.3, 0.7, 0.3, 4});
   return found;
 }

@@ -52,4 +52,7 @@ inline bool smaller_error(const TriedSetting& a, const TriedSetting& b) { return
 // average outer products of gradients.
 std::optional<TriedSetting> best_metric(Trials& trials, const ChoiceRows& rows, const TriedSetting& plain);
 
+// A setting with factors for the inputs, found on fewer rows: some steps more on these, and the other families.
+TriedSetting more_evidence(Trials& trials, const ChoiceRows& rows, const TriedSetting& found);
+
 }  // namespace carmina
