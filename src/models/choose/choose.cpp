@@ -58,11 +58,17 @@ std::optional<SearchSpace> space_of(const FitOptions& options) {
   if (searches_kernel(options)) {
     space.families = {{options.kernel_name, options.kernel_parameters}};
     if (options.kernel_name == "auto") space.families = automatic_families();
+    if (options.metric == MetricRule::learn) {  // a metric is for Euclidean distances
+      std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
+      require(!space.families.empty(),
+              "metric 'learn' is for kernels of Euclidean distances, found {}; gamma 'ard' "
+              "learns a width for each input",
+              options.kernel_name);
+    }
     space.metric = options.metric;
     space.per_input = options.width == WidthRule::per_input;
     const bool fixed = options.width == WidthRule::median && options.metric == MetricRule::automatic;
-    // The Laplacian's distance is not Euclidean.
-    if (fixed || options.kernel_name == Laplacian::name) space.metric = MetricRule::identity;
+    if (fixed) space.metric = MetricRule::identity;
     return space;
   }
   if (options.alpha || options.differential() || !output_scale(options)) return std::nullopt;
@@ -84,13 +90,20 @@ void standardize(Matrix<double>& Y, const Vector<double>& weights, Vector<double
   }
 }
 
+// As the kernel sees them.
+template <Real T>
+Matrix<double> inputs_of(const HeldRows<T>& held, const InputTransform& transform) {
+  const Matrix<double> X = held.X.template cast<double>();
+  Matrix<double> Z(X.rows(), X.cols());
+  transform.apply(X.data(), X.cols(), X.rows(), X.cols(), Z.data());
+  return Z;
+}
+
 template <Real T>
 ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, bool intercept,
                              Vector<double>& mean, Vector<double>& deviation) {
-  const Matrix<double> X = held.X.template cast<double>();
-  ChoiceRows rows{Matrix<double>(X.rows(), X.cols()), held.Y.template cast<double>(), Vector<double>::Ones(X.rows()),
+  ChoiceRows rows{inputs_of(held, transform), held.Y.template cast<double>(), Vector<double>::Ones(held.rows()),
                   intercept};
-  transform.apply(X.data(), X.cols(), X.rows(), X.cols(), rows.Z.data());
   if (held.weights.size() > 0) rows.weights = held.weights.template cast<double>();
   standardize(rows.Y, rows.weights, mean, deviation);
   return rows;
@@ -101,7 +114,9 @@ constexpr double far_deviations = 6;
 
 std::optional<InputTransform> robust_alternative(const DataSummary& summary, const FitOptions& options,
                                                  const InputTransform& transform) {
-  if (options.scale_inputs != InputScaling::automatic || transform.shift.size() == 0) return std::nullopt;
+  const bool open = options.scale_inputs == InputScaling::automatic && transform.shift.size() > 0 &&
+                    searches_kernel(options) && options.width != WidthRule::median;
+  if (!open) return std::nullopt;
   Matrix<double> Z(summary.sample.rows(), summary.sample.cols());
   transform.apply(summary.sample.data(), Z.cols(), Z.rows(), Z.cols(), Z.data());
   if (!(Z.cwiseAbs().maxCoeff() > far_deviations)) return std::nullopt;
@@ -123,7 +138,7 @@ void take_kernel(const Setting& setting, FitOptions& options) {
   }
 }
 
-std::string words(const TriedSetting& best, const InputTransform& transform, std::optional<double> alpha, double rows,
+std::string words(const TriedSetting& best, const char* scaling, std::optional<double> alpha, double rows,
                   std::size_t tried) {
   const Setting& setting = best.setting;
   std::string text;
@@ -131,8 +146,7 @@ std::string words(const TriedSetting& best, const InputTransform& transform, std
     text = format_text("{} kernel of width {:.3g}", setting.text(), setting.width);
     if (setting.metric == "per input") text += ", with a factor for each input";
     if (setting.metric == "learnt") text += ", in a metric learnt from gradients";
-    if (transform.shift.size() > 0) text += ", inputs scaled";
-    if (std::isfinite(transform.limit)) text += " by quartiles";
+    text += scaling;
     text += "; ";
   }
   if (alpha) text += format_text("alpha {:.3g}: ", *alpha);
@@ -168,21 +182,17 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
     space->least_alpha = least_alpha<T>;
     Vector<double> mean, deviation;
-    const auto search = [&](const InputTransform& seen) {
-      const ChoiceRows some = rows_to_choose_on(held, seen, options.fit_intercept, mean, deviation);
-      if (!searches_kernel(options)) {
-        space->kernel = resolve_kernel(summary, seen, options).terms()[0].scalar;
-      } else if (options.width == WidthRule::median) {
-        space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
-      }
-      return search_settings(some, *space, execution, report.choices);
-    };
-    TriedSetting best = search(transform);
-    if (const auto robust = robust_alternative(summary, options, transform)) {
-      TriedSetting other = search(*robust);
-      if (other.error() < 0.98 * best.error()) best = std::move(other), chosen.transform = *robust;
+    ChoiceRows some = rows_to_choose_on(held, transform, options.fit_intercept, mean, deviation);
+    if (!searches_kernel(options)) {
+      space->kernel = resolve_kernel(summary, transform, options).terms()[0].scalar;
+    } else if (options.width == WidthRule::median) {
+      space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
     }
-    const ChoiceRows some = rows_to_choose_on(held, *chosen.transform, options.fit_intercept, mean, deviation);
+    const std::optional<InputTransform> robust = robust_alternative(summary, options, transform);
+    const Matrix<double> other = robust ? inputs_of(held, *robust) : Matrix<double>();
+    const SearchResult found = search_settings(some, robust ? &other : nullptr, *space, execution, report.choices);
+    const TriedSetting& best = found.best;
+    if (found.alternative) chosen.transform = *robust;
     const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
       return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
     });
@@ -198,7 +208,11 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
         chosen.alpha = loss_alpha(options.loss, *chosen.alpha, predictions, targets, some.weights);
       }
     }
-    report.text = words(best, *chosen.transform, chosen.alpha, some.weights.sum(), report.choices.size());
+    const bool quartiles = found.alternative || options.scale_inputs == InputScaling::robust;
+    const char* scaling = transform.shift.size() == 0 ? ""
+                          : quartiles                 ? ", inputs scaled by quartiles"
+                                                      : ", inputs scaled";
+    report.text = words(best, scaling, chosen.alpha, some.weights.sum(), report.choices.size());
   }
   choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
   return chosen;

@@ -3,6 +3,8 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 
+#include <vector>
+
 namespace carmina {
 
 // Rows that choices are made on: inputs as the kernel sees them, each target in units of its own deviation.
@@ -13,6 +15,9 @@ struct ChoiceRows {
   bool intercept = true;
 
   Index rows() const { return Z.rows(); }
+  ChoiceRows at(const std::vector<Index>& numbers) const {
+    return {Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept};
+  }
 };
 
 struct ExactErrors {
@@ -31,15 +36,16 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
 
 // P for the metric M = P Pᵀ of average outer products of gradients: with f = K C + b on rows z,
 //   A = sum_i w_i sum_j (df_j / dz)(z_i) (df_j / dz)(z_i)ᵀ,  P = A^(1/4), its largest value 1: M is A^(1/2).
-// [Radhakrishnan2022] takes M = A; the root is milder, and had the smaller errors where it was compared. `diagonal`
-// takes the diagonal of A alone: one factor for each input. `rows` are in a metric already, the rows of the inputs
-// times `before` (empty: the identity), and A is that of the inputs: before (...) beforeᵀ.
+// [Radhakrishnan2022] takes M = A; the root is milder, and had the smaller errors where it was compared. `rows` are
+// in a metric already, the rows of the inputs times `before` (empty: the identity), and A is that of the inputs:
+// before (...) beforeᵀ.
 Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kernel, const Matrix<double>& coefficients,
-                               const Matrix<double>& before, bool diagonal, const Execution& execution);
+                               const Matrix<double>& before, const Execution& execution);
 
 // About `wanted` of the rows by total weight, or all: those whose numbers have the smallest hash. The sample does not
 // depend on the order of rows, on their units (numbers are rounded to 2^-16 of a deviation), nor on whether a row is
 // repeated or weighted.
+std::vector<Index> hashed_rows(const ChoiceRows& rows, double wanted);
 ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted);
 
 }  // namespace carmina
