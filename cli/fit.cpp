@@ -23,6 +23,7 @@ struct FitCommand : FitArguments {
       std::from_chars(alpha.data(), alpha.data() + alpha.size(), fit.alpha.emplace());
     }
     check(line);
+    fit.automatic_loss = leaves_loss(alpha != "auto");
     with_rows([&](auto& rows) { is_mixture() ? fit_mixture(rows, line) : fit_rows(rows, line); });
   }
 
