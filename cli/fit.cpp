@@ -21,6 +21,7 @@ struct FitCommand : FitArguments {
     const auto scores = alpha_score_names();
     if (std::find(scores.begin(), scores.end(), alpha) != scores.end()) fit.alpha_by = parse_alpha_score(alpha);
     check(line);
+    fit.automatic_loss = leaves_loss(alpha != "auto");
     with_rows([&](auto& rows) { is_mixture() ? fit_mixture(rows, line) : fit_rows(rows, line); });
   }
 

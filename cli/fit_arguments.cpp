@@ -51,7 +51,7 @@ void FitArguments::add(CLI::App& command) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
   option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
-         "The scalar kernel; auto: gaussian or matern, by errors of left-out rows; polynomial, sobolev1: exact or "
+         "The scalar kernel; auto: gaussian, matern or laplacian, by errors of left-out rows; polynomial, sobolev1: exact or "
          "sketched; spectral_mixture: learnt from the data");
   for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
@@ -92,7 +92,9 @@ void FitArguments::add(CLI::App& command) {
           ->allow_extra_args(false)
           ->type_name("NUMBERS");
     } else {
-      command.add_option("--" + name, loss_numbers_[name], help)->type_name("NUMBER");
+      command.add_option("--" + name, loss_numbers_[name], help)
+          ->type_name("auto|NUMBER")
+          ->check(looks_like_number({"auto"}));
     }
   }
   command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
@@ -187,10 +189,19 @@ void FitArguments::check_kernel() {
   Kernel checked(own_term(scalar, fit.coupling));
 }
 
+bool FitArguments::leaves_loss(bool unless_given) const {
+  return std::any_of(loss_numbers_.begin(), loss_numbers_.end(), [&](const auto& one) {
+    return one.second == "auto" ||
+           (!unless_given && one.second.empty() && loss_parameters(fit.loss).contains(one.first));
+  });
+}
+
 Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<double> value) const {
   LossParameters parameters;
   for (const auto& [name, number] : loss_numbers_) {
-    if (number) parameters[name] = {*number};
+    if (!number.empty() && number != "auto") {
+      std::from_chars(number.data(), number.data() + number.size(), parameters[name].emplace_back());
+    }
   }
   for (const auto& [name, list] : loss_lists_) {
     if (!list.empty()) parameters[name] = list;

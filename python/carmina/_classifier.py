@@ -161,6 +161,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         if factors is None:
             return task
         weights = factors if task.weights is None else task.weights * factors
+        if options.alpha is None and weights.sum() > 0:
+            # Where alpha is chosen the total is free, and choices take weights for repetitions.
+            weights = weights * ((len(y) if task.weights is None else task.weights.sum()) / weights.sum())
         return replace(task, weights=np.ascontiguousarray(weights, dtype=X.dtype), repetitions=task.weights)
 
     def _loss_for(self, scores: int) -> losses.Loss:

@@ -301,6 +301,14 @@ class KernelMachineEstimator(BaseEstimator):
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()
         options.loss = loss_or_name(self.loss) if loss is None else loss
+        # A loss by name leaves its number to the data where alpha is left to them.
+        if (
+            loss is None
+            and isinstance(self.loss, str)
+            and isinstance(self.alpha, str)
+            and self.alpha == "auto"
+        ):
+            options.automatic_loss = True
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
             options.kernel_name = kernel

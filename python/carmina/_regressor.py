@@ -24,10 +24,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, LearningInParts, Deviati
     Parameters
     ----------
     kernel : str or kernel, default="auto"
-        "auto": "gaussian" or "matern" with ν of ½, 1½ or 2½, whichever errs least on rows left out. A name,
-        with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy", "rational_quadratic" (shape 1),
-        "polynomial" (degree 3, constant 1) or "sobolev1"; or a value from `carmina.kernels`. Those that are
-        not functions of x − z ("polynomial", "sobolev1", `Callable`) are not for "fourier".
+        "auto": "gaussian", "matern" with ν of ½, 1½ or 2½, or "laplacian", whichever errs least on rows left
+        out. A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy", "rational_quadratic"
+        (shape 1), "polynomial" (degree 3, constant 1) or "sobolev1"; or a value from `carmina.kernels`. Those
+        that are not functions of x − z ("polynomial", "sobolev1", `Callable`) are not for "fourier".
     approximation : "auto", "fourier", "exact", a sketch or its name, default="auto"
         Random Fourier features; the kernel itself (memory grows with the square of the number of rows); or a
         sketch from `carmina.sketches`, by value or by name ("sub_sample", "sparse_rademacher", ...) with
@@ -39,8 +39,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, LearningInParts, Deviati
         fewer the more rows there are.
     loss : str or loss, default="squared"
         A name ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "absolute", "hinge", "logistic") or a value from `carmina.losses`. `Pinball` with several levels and
-        one target fits all of them jointly: predictions then have a column for each level.
+        "absolute", "hinge", "logistic") or a value from `carmina.losses`. Where `alpha` is "auto", κ and ε of
+        a name are taken from the residuals of left-out rows. `Pinball` with several levels and one target
+        fits all of them jointly: predictions then have a column for each level.
     alpha : float, "auto", "leave_one_out", "gcv" or "evidence", default="auto"
         Strength of the penalty. "auto": chosen with the kernel, for any loss; `report_.text` says how.
         "leave_one_out" and "gcv": the best of 20 values from 1e-6 to 3000, by the exact error for rows left
@@ -58,9 +59,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, LearningInParts, Deviati
         Whether to fit b, which is never penalised.
     scale_inputs : bool, "robust" or "auto", default="auto"
         True: bring each column of X to zero mean and unit variance; "robust": by median and quartiles, values
-        beyond 5 deviations being taken for that; "auto": True where the width comes from the data, False
-        where it is given. Part of the model. Curl-free and divergence-free kernels take one common factor for
-        all columns: anything else would break them.
+        beyond 5 deviations being taken for that; "auto": the better of both where the width comes from the
+        data, values beyond 8 deviations being taken for that, False where it is given. Part of the model.
+        Curl-free and divergence-free kernels take one common factor for all columns: anything else would
+        break them.
     fill_missing : bool, default=False
         Put the training mean in the place of NaN in X; part of the model.
     sampling : "iid", "orthogonal", "sobol", "hadamard" or "phases", default="iid"
@@ -97,8 +99,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, LearningInParts, Deviati
         Passes over the rows without a smaller loss after which `early_stopping` stops.
     metric : "auto", "identity" or "learn", default="auto"
         Of kernels by name: distances between inputs as they are, or in a metric that is learnt from average
-        outer products of the gradients of a first fit; "auto": learnt where left-out rows gain by more than a
-        standard error.
+        outer products of the gradients of a first fit; "auto": such a metric, or a width for each input by
+        evidence, where left-out rows gain by more than a standard error.
 
     Attributes
     ----------

@@ -58,7 +58,11 @@ void bind_fit_options(nb::module_& m) {
           [](FitOptions& o, const SketchValue& value) { o.sketch = value.distribution; })
       .def_prop_rw(
           "loss", [](const FitOptions& o) { return to_python(o.loss); },
-          [](FitOptions& o, const LossValue& value) { o.loss = value.loss; })
+          [](FitOptions& o, const LossValue& value) {
+            o.loss = value.loss;
+            o.automatic_loss = value.automatic;
+          })
+      .def_rw("automatic_loss", &FitOptions::automatic_loss)
       .def_rw("n_components", &FitOptions::n_components)
       .def_prop_rw(
           "sampling", [](const FitOptions& o) { return sampling_name(o.sampling); },

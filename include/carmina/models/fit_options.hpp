@@ -72,6 +72,7 @@ struct FitOptions : EarlyStopping {
   std::optional<Index> n_components;             // feature columns of a Fourier map: twice the number of frequencies
   Sampling sampling = Sampling::iid;             // of a Fourier map's frequencies
   Loss loss;                                     // l; several levels of Pinball and one target: all of them jointly
+  bool automatic_loss = false;                   // Huber's kappa, epsilon: from the residuals of left-out rows
   bool non_crossing = false;                     // quantiles of ascending levels: predictions are put in order
   std::optional<double> alpha;                   // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
   // Widths, multiples of the terms and alpha (the noise variance) are learnt by the evidence of the Fourier features

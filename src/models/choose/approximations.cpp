@@ -81,29 +81,36 @@ bool stationary(const FitOptions& options) {
 
 Index even(double count) { return static_cast<Index>(count / 2) * 2; }
 
-}  // namespace
-
+// The alpha with the smallest errors of left-out rows, exactly for the kernel of these options, on rows that are held.
+// Grids extend themselves until the best is inside.
 template <Real T>
-double alpha_by_path(const HeldRows<T>& held, FitOptions options, SolveReport& report) {
+void alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
+  FitOptions options = chosen;
   options.approximation = "exact";
   options.sketch.reset();
   options.solver = "auto";
-  const Loss loss = options.loss;
   options.loss = Squared{};
   options.non_crossing = false;
   const PathPoint best = best_of_path(held, options, path_alphas());
   report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
                             static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
-  if (std::holds_alternative<Squared>(loss)) return best.alpha;
+  chosen.alpha = best.alpha;
+  if (std::holds_alternative<Squared>(chosen.loss)) return;
   // Residuals as normal numbers of their variance would be.
   const auto p = static_cast<double>(held.Y.cols());
   const double deviation = std::sqrt(2 * *best.leave_one_out / p);
+  if (chosen.automatic_loss) {
+    chosen.loss = scaled_loss(chosen.loss, 0.6745 * deviation * std::sqrt(p), static_cast<double>(held.rows()));
+  }
   constexpr Index count = 199;
   Matrix<double> targets(count, 1);
   const Random random(options.seed, Stream::evidence_rows);
   for (Index i = 0; i < count; ++i) targets(i, 0) = deviation * random.normal(static_cast<std::uint64_t>(i));
-  return loss_alpha(loss, best.alpha, Matrix<double>::Zero(count, 1), targets, Vector<double>::Ones(count));
+  chosen.alpha =
+      loss_alpha(chosen.loss, best.alpha, Matrix<double>::Zero(count, 1), targets, Vector<double>::Ones(count));
 }
+
+}  // namespace
 
 template <Real T>
 void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
@@ -118,7 +125,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   };
   if (!options.alpha) {
     const auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
-    options.alpha = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
+    alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
     report.text +=
         format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
   }
@@ -191,11 +198,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
                   *trial.n_components));
 }
 
-#define CARMINA_INSTANTIATE(T)                                                 \
-  template double alpha_by_path(const HeldRows<T>&, FitOptions, SolveReport&); \
-  template void choose_approximation(DataRows<T>&, const DataSummary&, bool, FitOptions&, SolveReport&);
-CARMINA_INSTANTIATE(float)
-CARMINA_INSTANTIATE(double)
-#undef CARMINA_INSTANTIATE
+template void choose_approximation(DataRows<float>&, const DataSummary&, bool, FitOptions&, SolveReport&);
+template void choose_approximation(DataRows<double>&, const DataSummary&, bool, FitOptions&, SolveReport&);
 
 }  // namespace carmina

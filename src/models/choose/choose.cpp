@@ -58,6 +58,11 @@ std::optional<SearchSpace> space_of(const FitOptions& options) {
   if (searches_kernel(options)) {
     space.families = {{options.kernel_name, options.kernel_parameters}};
     if (options.kernel_name == "auto") space.families = automatic_families();
+    // The Laplacian kernel's frequencies are products of Cauchy variables: features for sums of it are poor.
+    const bool features = options.approximation == "fourier" || options.n_components;
+    if (options.kernel_name == "auto" && features) {
+      std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
+    }
     if (options.metric == MetricRule::learn) {  // a metric is for Euclidean distances
       std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
       require(!space.families.empty(),
@@ -71,7 +76,8 @@ std::optional<SearchSpace> space_of(const FitOptions& options) {
     if (fixed) space.metric = MetricRule::identity;
     return space;
   }
-  if (options.alpha || options.differential() || !output_scale(options)) return std::nullopt;
+  const bool scaled = options.automatic_loss && has_scale(options.loss);
+  if ((options.alpha && !scaled) || options.differential() || !output_scale(options)) return std::nullopt;
   space.families = {{options.kernel ? "given" : options.kernel_name, options.kernel_parameters}};
   space.width = 1;
   space.metric = MetricRule::identity;
@@ -103,7 +109,7 @@ template <Real T>
 ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, bool intercept,
                              Vector<double>& mean, Vector<double>& deviation) {
   ChoiceRows rows{inputs_of(held, transform), held.Y.template cast<double>(), Vector<double>::Ones(held.rows()),
-                  intercept};
+                  intercept, std::is_same_v<T, float> ? std::numeric_limits<float>::epsilon() / 2.0 : 0.0};
   if (held.weights.size() > 0) rows.weights = held.weights.template cast<double>();
   standardize(rows.Y, rows.weights, mean, deviation);
   return rows;
@@ -161,6 +167,7 @@ std::string words(const TriedSetting& best, const char* scaling, std::optional<d
 bool leaves_choices(const FitOptions& options) {
   if (options.by_evidence) return false;
   if (searches_kernel(options) || (!options.alpha && !options.alpha_by)) return true;
+  if (options.automatic_loss && has_scale(options.loss)) return true;
   return options.approximation == "auto" && !options.sketch && !options.n_components && !options.alpha_by;
 }
 
@@ -198,14 +205,19 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     });
     if (taken != report.choices.end()) taken->chosen = true;
     if (searches_kernel(options)) take_kernel(best.setting, chosen);
+    const Matrix<double> residuals = best.result.residuals * deviation.asDiagonal();
+    if (options.automatic_loss) {
+      chosen.loss =
+          scaled_loss(options.loss, median_residual(residuals, some.weights), static_cast<double>(summary.copies));
+    }
     if (const auto scale = output_scale(options); scale && !options.alpha) {
       chosen.alpha = *scale * best.setting.alpha;
       if (!squared) {
         Matrix<double> targets = some.Y * deviation.asDiagonal(), predictions = targets;
         targets.rowwise() += mean.transpose();
-        predictions -= best.result.residuals * deviation.asDiagonal();
+        predictions -= residuals;
         predictions.rowwise() += mean.transpose();
-        chosen.alpha = loss_alpha(options.loss, *chosen.alpha, predictions, targets, some.weights);
+        chosen.alpha = loss_alpha(chosen.loss, *chosen.alpha, predictions, targets, some.weights);
       }
     }
     const bool quartiles = found.alternative || options.scale_inputs == InputScaling::robust;
@@ -214,7 +226,14 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
                                                       : ", inputs scaled";
     report.text = words(best, scaling, chosen.alpha, some.weights.sum(), report.choices.size());
   }
+  require(!options.alpha || !options.automatic_loss || !has_scale(options.loss) || space_of(options),
+          "fit: '{}' with kappa or epsilon 'auto' needs alpha 'auto' with this kernel", loss_name(options.loss));
   choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
+  if (options.automatic_loss && has_scale(options.loss)) {
+    const auto [name, values] = *loss_parameters(chosen.loss).begin();
+    report.text += format_text("; {} {:.3g} from the residuals of left-out rows", name, values[0]);
+  }
+  chosen.automatic_loss = false;
   return chosen;
 }
 template FitOptions choose(DataRows<float>&, const FitOptions&, SolveReport&);

@@ -32,13 +32,14 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
     diagonal -= u.cwiseAbs2() / total;
   }
   out.coefficients = C.leftCols(p);
+  const double rounded = 100 * rows.rounding * rows.rounding * out.coefficients.squaredNorm() / static_cast<double>(p);
   out.residuals.resize(n, p);
   out.squares.resize(n);
   for (Index i = 0; i < n; ++i) {
     const double w = rows.weights[i], kept = alpha * diagonal[i] / w;  // 1 - h
     const double taken = std::min(1.0, w) / w;
     out.residuals.row(i) = out.coefficients.row(i) * (alpha / w / (1 - taken * (1 - kept)));
-    out.squares[i] = out.residuals.row(i).squaredNorm() / static_cast<double>(p);
+    out.squares[i] = out.residuals.row(i).squaredNorm() / static_cast<double>(p) + rounded;
   }
   out.error = out.squares.dot(rows.weights) / rows.weights.sum();
   if (!std::isfinite(out.error)) out.error = std::numeric_limits<double>::infinity();

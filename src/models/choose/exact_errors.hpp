@@ -13,10 +13,11 @@ struct ChoiceRows {
   Matrix<double> Y;        // (n, p), mean 0, variance 1
   Vector<double> weights;  // (n), positive
   bool intercept = true;
+  double rounding = 0;  // of the kernel values that the fit will have
 
   Index rows() const { return Z.rows(); }
   ChoiceRows at(const std::vector<Index>& numbers) const {
-    return {Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept};
+    return {Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept, rounding};
   }
 };
 
@@ -31,7 +32,8 @@ struct ExactErrors {
 // intercept): C = G Y, residuals alpha C_i / w_i, leverages h_i = 1 - alpha G_ii / w_i, and with v_i = min(1, w_i) of
 // the weight of row i taken away it is missed by
 //   e_i = (alpha C_i / w_i) / (1 - v_i h_i / w_i),
-// exactly. A row of weight 2 and two equal rows give the same: of each, one copy is left out.
+// exactly. Rounded kernel values add about rounding |C_j| to a prediction; ten times that counts as error too. A row of
+// weight 2 and two equal rows give the same: of each, one copy is left out.
 ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution);
 
 // P for the metric M = P Pᵀ of average outer products of gradients: with f = K C + b on rows z,

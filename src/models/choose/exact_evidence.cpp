@@ -10,7 +10,10 @@
 namespace carmina {
 namespace {
 constexpr double largest_log_factor = 6;
-}
+constexpr double irrelevant = 5;  // a factor smaller than the largest by more in its logarithm counts as that
+constexpr double usual_noise = 0.01;
+constexpr double fineness = 8;  // parts of 1 that logarithms of what is learnt are rounded to
+}  // namespace
 
 ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha,
                              const Execution& execution) {
@@ -29,7 +32,7 @@ ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel,
   backend::cholesky_inverse(n, M.data(), n, execution);
   mirror_lower(M, execution);
   double total = rows.weights.sum();
-  log_determinant += (total - static_cast<double>(n)) * std::log(alpha);
+  log_determinant += (total - static_cast<double>(n)) * std::log(alpha) + rows.weights.array().log().sum();
   if (rows.intercept) {
     const Vector<double> u = M.rowwise().sum();
     const double sum = u.sum();
@@ -108,12 +111,15 @@ LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kern
     const Vector<double> factors = factors_at(at);
     const ChoiceRows scaled{rows.Z * factors.asDiagonal(), rows.Y, rows.weights, rows.intercept};
     const ExactEvidence found = exact_evidence(scaled, kernel, alpha_at(at), execution);
+    // Wide kernels with little noise explain data as well as narrower ones with more, by large coefficients of both
+    // signs, which rounding and approximations suffer from: log alpha has a normal prior, of one factor of ten.
+    const double from_usual = fixed_alpha ? 0 : (std::log(alpha_at(at) / usual_noise)) / std::log(10.0);
     if (gradient) {
       const auto inside = 1 - (factors.array().log() / largest_log_factor).square();
       *gradient << (found.by_factor.array() * inside).matrix(),
-          fixed_alpha ? 0 : found.by_alpha * std::exp(at[d]) / alpha_at(at);
+          fixed_alpha ? 0 : (found.by_alpha - from_usual / std::log(10.0)) * std::exp(at[d]) / alpha_at(at);
     }
-    return found.value;
+    return found.value - from_usual * from_usual / 2;
   };
   Vector<double> at(d + 1), gradient(d + 1);
   const auto share = (start.factors.array().log() / largest_log_factor).max(-0.999).min(0.999);
@@ -121,7 +127,12 @@ LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kern
   start.evidence = objective(at, &gradient);
   if (!std::isfinite(start.evidence) || !gradient.allFinite()) return start;
   const AscentResult found = lbfgs_ascent(objective, at, {steps, 1e-5});
-  return {factors_at(found.at), alpha_at(found.at), found.value};
+  // Steps carry rounding on: what is found is rounded, so that orders of rows, units and repetitions do not show.
+  Vector<double> logs = factors_at(found.at).array().log();
+  logs = logs.cwiseMax(logs.maxCoeff() - irrelevant);
+  const double log_alpha = std::log(alpha_at(found.at));
+  return {Vector<double>(((logs.array() * fineness).round() / fineness).exp()),
+          fixed_alpha ? start.alpha : std::exp(std::round(log_alpha * fineness) / fineness), found.value};
 }
 
 }  // namespace carmina

@@ -12,10 +12,10 @@ struct ExactEvidence {
 
 // Each target is a process of variance s_j^2 with this kernel, a constant without penalty, and noise alpha s_j^2 / w.
 // With G of exact_errors, N = sum of weights - 1, C = G Y and s_j^2 = y_jᵀ C_j / N,
-//   log p = - sum_j N / 2 log s_j^2 - p / 2 (log |M| + log 1ᵀ M^-1 1 + (N + 1 - n) log alpha) + const,
+//   log p = - sum_j N / 2 log s_j^2 - p / 2 (log |M| + log 1ᵀ M^-1 1 + (N + 1 - n) log alpha + sum_i log w_i) + const,
 //   d log p = 1/2 sum_il (sum_j C_ij C_lj / s_j^2 - p G_il) dM_il,
 // dM_il / d log s_k being g'(t_il) (z_ik - z_lk)^2 / l^2, or -k_il |z_ik - z_lk| / l for the Laplacian kernel.
-// The last term of the value makes a row of weight 2 the same as two rows.
+// The last terms of the value make a row of weight 2 the same as two rows.
 ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha,
                              const Execution& execution);
 

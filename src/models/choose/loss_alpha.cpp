@@ -1,4 +1,5 @@
-// models/choose/loss_alpha.cpp -- alpha of other losses than the squared one, from residuals of left-out rows.
+// models/choose/loss_alpha.cpp -- numbers of other losses than the squared one, and their alpha, from residuals of
+// left-out rows.
 #include "losses/row_functions.hpp"
 #include "models/choose/choose.hpp"
 
@@ -53,6 +54,26 @@ double noise_to_signal(const L& loss, const Matrix<double>& f, const Matrix<doub
 
 }  // namespace
 
+bool has_scale(const Loss& loss) {
+  const LossParameters parameters = loss_parameters(loss);
+  return parameters.contains("kappa") || parameters.contains("epsilon");
+}
+
+Loss scaled_loss(const Loss& loss, double median_residual, double rows) {
+  if (!has_scale(loss) || !(median_residual > 0)) return loss;
+  LossParameters parameters = loss_parameters(loss);
+  const double deviation = median_residual / 0.6745;
+  if (parameters.contains("kappa")) parameters["kappa"] = {2 * median_residual};
+  if (parameters.contains("epsilon")) {
+    parameters["epsilon"] = {deviation * std::min(0.5, 3 * std::sqrt(std::log(rows) / rows))};
+  }
+  return make_loss(loss_name(loss), parameters);
+}
+
+double median_residual(const Matrix<double>& residuals, const Vector<double>& weights) {
+  return weighted_quantile(residuals.rowwise().norm(), weights, 0.5);
+}
+
 double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& predictions,
                   const Matrix<double>& targets, const Vector<double>& weights) {
   return std::visit(
@@ -70,7 +91,10 @@ double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& 
           for (const double level : one.levels) {
             for (Index j = 0; j < targets.cols(); ++j) {
               const Vector<double> residuals = targets.col(j) - predictions.col(j);
-              const Matrix<double> f = predictions.col(j).array() + weighted_quantile(residuals, weights, level);
+              // The row that is the quantile is beside the kink, not on it, where rounding would choose its slope.
+              const double aside = 1e-5 * std::sqrt(residuals.cwiseAbs2().dot(weights) / weights.sum());
+              const Matrix<double> f =
+                  predictions.col(j).array() + weighted_quantile(residuals, weights, level) - aside;
               // The noise that is compared with is that about the mean.
               const double about = (targets.col(j) - f).cwiseAbs2().dot(weights),
                            mean = residuals.cwiseAbs2().dot(weights);

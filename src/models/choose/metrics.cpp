@@ -8,7 +8,9 @@
 namespace carmina {
 namespace {
 
-constexpr Index most_factors = 256;  // inputs that factors are learnt for, unless asked
+// Unless asked, factors are learnt for so many inputs at most, and from so many rows for each.
+constexpr Index most_factors = 256;
+constexpr double rows_for_a_factor = 3;
 constexpr const char* per_input_metric = "per input";
 constexpr Steps few_steps{0.5, 1.0, 0.4, 5};
 
@@ -123,7 +125,8 @@ std::optional<TriedSetting> best_metric(Trials& trials, const ChoiceRows& rows, 
   std::optional<TriedSetting> best;
   if (space.metric == MetricRule::identity || rows.Z.cols() < 2 || !std::isfinite(plain.error())) return best;
   const double median = trials.median_distance_of(rows);
-  if (space.per_input || (!space.metric_asked() && rows.Z.cols() <= most_factors)) {
+  const bool enough = static_cast<double>(rows.Z.cols()) * rows_for_a_factor <= rows.weights.sum();
+  if (space.per_input || (!space.metric_asked() && rows.Z.cols() <= most_factors && enough)) {
     best = by_evidence(trials, rows, median);
   }
   if (space.per_input) return best;

@@ -62,7 +62,7 @@ std::vector<std::pair<std::string, KernelParameters>> automatic_families() {
 }
 
 ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {
-  return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept};
+  return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept, rows.rounding};
 }
 
 SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alternative, const SearchSpace& space,

@@ -67,6 +67,7 @@ FitOptions FitOptions::without_choices() const {
   fixed.metric = MetricRule::identity;
   fixed.n_components = components();
   fixed.alpha = alpha.value_or(usual_alpha);
+  fixed.automatic_loss = false;
   return fixed;
 }
 
