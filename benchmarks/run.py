@@ -3,8 +3,6 @@
 import argparse
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +33,6 @@ SCRIPTS = {
 }
 PARTS = ("micro", *SCRIPTS)
 PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}
-FIGURES = PAGE.parent / "figures"
 
 
 def micro(args: argparse.Namespace) -> None:
@@ -71,18 +68,10 @@ def versus(script: str, *arguments: str, args: argparse.Namespace) -> None:
 
 
 def publish(part: str, out: Path) -> None:
-    """Puts a table between its marks in the page, so that no figure there is typed by hand; and above it its
-    picture, if it has one."""
-    begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
+    """The table of a part in the page, and above it its picture, if it has one."""
     table = (out / f"{part}.md").read_text()
-    if (picture := out / f"{part}.png").exists():
-        shutil.copyfile(picture, FIGURES / picture.name)
-        table = f"![{PICTURES[part]}](figures/{picture.name})\n\n{table}"
-    pattern = re.compile(f"{begin}.*?{end}", re.DOTALL)
-    page, count = pattern.subn(lambda _: f"{begin}\n{table}{end}", PAGE.read_text())
-    if count != 1:
-        sys.exit(f"{PAGE}: expected the marks '{begin}' and '{end}' once, found {count}")
-    PAGE.write_text(page)
+    text = harness.below_picture(PAGE, out / f"{part}.png", PICTURES.get(part, part), table)
+    harness.publish(PAGE, part, text)
 
 
 def main() -> None:

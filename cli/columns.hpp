@@ -32,7 +32,8 @@ struct ModelColumns {
 // body(T()) in the precision that the model works in, so that a table is read in it.
 template <class Body>
 auto in_precision_of(const Predictor& model, const Body& body) {
-  return model.precision() == "float32" ? body(float()) : body(double());
+  if (model.precision() == "float32") return body(float());
+  return body(double());
 }
 
 // Inputs are found by name. Where the file or the model has no names they are the first dim_in columns, and

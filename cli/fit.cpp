@@ -1,5 +1,5 @@
 // cli/fit.cpp -- `carmina fit`: a table in, a model file out.
-#include <charconv>
+#include <algorithm>
 #include <memory>
 
 #include "commands.hpp"
@@ -17,12 +17,11 @@ struct FitCommand : FitArguments {
   void run() {
     ProgressLine line;
     fit.by_evidence = alpha == "evidence";
-    if (alpha == "leave_one_out" || alpha == "gcv") {
-      fit.alpha_by = alpha == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
-    } else if (!fit.by_evidence && alpha != "auto") {
-      std::from_chars(alpha.data(), alpha.data() + alpha.size(), fit.alpha.emplace());
-    }
+    fit.alpha = number_in<double>("--alpha", alpha);
+    const auto scores = alpha_score_names();
+    if (std::find(scores.begin(), scores.end(), alpha) != scores.end()) fit.alpha_by = parse_alpha_score(alpha);
     check(line);
+    fit.automatic_loss = leaves_loss(alpha != "auto");
     with_rows([&](auto& rows) { is_mixture() ? fit_mixture(rows, line) : fit_rows(rows, line); });
   }
 

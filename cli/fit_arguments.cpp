@@ -5,11 +5,14 @@
 #include <carmina/core/error.hpp>
 #include <charconv>
 #include <filesystem>
+#include "core/words.hpp"
 
 #include "columns.hpp"
 
 namespace carmina::cli {
 namespace {
+
+constexpr Words<WidthRule, 3> width_rules{"--length-scale", {"auto", "median", "per_input"}};
 
 // The words of --operator: none, a matrix, or a vector field.
 std::vector<std::string> field_couplings() {
@@ -48,7 +51,7 @@ void FitArguments::add(CLI::App& command) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
   option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
-         "The scalar kernel; auto: gaussian or matern, by errors of left-out rows; polynomial, sobolev1: exact or "
+         "The scalar kernel; auto: gaussian, matern or laplacian, by errors of left-out rows; polynomial, sobolev1: exact or "
          "sketched; spectral_mixture: learnt from the data");
   for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
@@ -62,11 +65,11 @@ void FitArguments::add(CLI::App& command) {
       ->type_name("FILE|identity|covariance");
   command.add_flag("--bounded", bounded_,
                    "Features of a vector field that vary less, drawn in proportion to their size; gaussian kernel");
-  option("--length-scale", length_scale_, "auto|median|per_input|NUMBER",
+  option("--length-scale", length_scale_, alternatives(width_rules.names(), {"NUMBER"}),
          "Width of the kernel; auto: chosen by errors of left-out rows; median: of distances between rows; per_input: "
          "chosen, one for each input")
-      ->check(looks_like_number({"auto", "median", "per_input"}));
-  option("--metric", metric_, "auto|identity|learn",
+      ->check(looks_like_number(width_rules.names()));
+  option("--metric", metric_, alternatives(metric_names()),
          "Distances between inputs as they are, or in a metric learnt from the gradients of a first fit");
   option("--approximation", fit.approximation, "auto|fourier|exact|SKETCH",
          "Random Fourier features, the kernel itself, or a sketch: sub_sample, sparse_rademacher, ...");
@@ -89,7 +92,9 @@ void FitArguments::add(CLI::App& command) {
           ->allow_extra_args(false)
           ->type_name("NUMBERS");
     } else {
-      command.add_option("--" + name, loss_numbers_[name], help)->type_name("NUMBER");
+      command.add_option("--" + name, loss_numbers_[name], help)
+          ->type_name("auto|NUMBER")
+          ->check(looks_like_number({"auto"}));
     }
   }
   command.add_flag("--non-crossing", fit.non_crossing, "Put predicted quantiles in order, so that they never cross");
@@ -139,13 +144,7 @@ void FitArguments::check_words() {
   require(code == std::errc() && end == seed_.data() + seed_.size(), "--seed must be from 0 to 2^64 - 1, found {}",
           seed_);
   fit.fit_intercept = !no_intercept_;
-  if (components_ != "auto") {
-    Index count = 0;
-    const auto [rest, wrong] = std::from_chars(components_.data(), components_.data() + components_.size(), count);
-    require(wrong == std::errc() && rest == components_.data() + components_.size(),
-            "--components must be a whole number, found {}", components_);
-    fit.n_components = count;
-  }
+  fit.n_components = number_in<Index>("--components", components_);
   if (is_mixture()) {
     require_known("--solver", fit.solver, mixture_solver_names());
     require(!fit.keep_moments, "--variances is for kernel machines, the file of a spectral mixture always holds them");
@@ -160,21 +159,14 @@ void FitArguments::check_words() {
   fit.loss = make_loss_with("", std::nullopt);
   check_sketch();
   fit.sampling = parse_sampling(sampling_);
-  if (fit.keep_moments) {
-    require(std::holds_alternative<Squared>(fit.loss), "--variances needs --loss squared, found {}", loss_);
-    require(fit.solver == "auto" || fit.solver == "direct", "--variances needs --solver direct, found {}", fit.solver);
-    const auto sketch = fit.chosen_sketch();
-    require(!sketch || std::holds_alternative<sketches::SubSample>(*sketch),
-            "--variances needs --approximation auto, fourier, sub_sample or exact, found {}", fit.approximation);
-    fit.solver = "direct";
-  }
+  if (fit.keep_moments) fit = fit.with_moments("--variances");
   require_known("--scale", scale_, input_scaling_names());
-  require(!no_scale_ || scale_ == "auto", "--no-scale and --scale {} contradict each other", scale_);
-  fit.scale_inputs = no_scale_ ? InputScaling::none : parse_input_scaling(scale_);
-  require_known("--metric", metric_, {"auto", "identity", "learn"});
-  fit.metric = metric_ == "learn"      ? MetricRule::learn
-               : metric_ == "identity" ? MetricRule::identity
-                                       : MetricRule::automatic;
+  fit.scale_inputs = parse_input_scaling(scale_);
+  require(!no_scale_ || fit.scale_inputs == InputScaling::automatic, "--no-scale and --scale {} contradict each other",
+          scale_);
+  if (no_scale_) fit.scale_inputs = InputScaling::none;
+  require_known("--metric", metric_, metric_names());
+  fit.metric = parse_metric(metric_);
   fit.check();
 }
 
@@ -183,15 +175,12 @@ void FitArguments::check_kernel() {
   for (const auto& [name, value] : kernel_numbers_) {
     if (value) fit.kernel_parameters[name] = *value;
   }
-  if (length_scale_ == "median" || length_scale_ == "per_input") {
-    fit.width = length_scale_ == "median" ? WidthRule::median : WidthRule::per_input;
-  } else if (length_scale_ != "auto") {
-    double width = 1;
-    std::from_chars(length_scale_.data(), length_scale_.data() + length_scale_.size(), width);
-    fit.length_scale = width;
+  if (const auto width = number_in<double>("--length-scale", length_scale_)) {
+    fit.length_scale = *width;
+  } else {
+    fit.width = width_rules.parse(length_scale_);
   }
-  const ScalarKernel scalar =
-      make_scalar_kernel(kernel_ == "auto" ? Gaussian::name : kernel_, fit.length_scale, fit.kernel_parameters);
+  const ScalarKernel scalar = make_scalar_kernel(fit.settled_kernel_name(), fit.length_scale, fit.kernel_parameters);
   // A matrix is read with the table.
   if (!coupling_.empty() && coupling_ != OutputMatrix::name) fit.coupling = parse_coupling(coupling_);
   require(!bounded_ || is_differential(fit.coupling), "--bounded needs --operator {}, found {}",
@@ -200,10 +189,19 @@ void FitArguments::check_kernel() {
   Kernel checked(own_term(scalar, fit.coupling));
 }
 
+bool FitArguments::leaves_loss(bool unless_given) const {
+  return std::any_of(loss_numbers_.begin(), loss_numbers_.end(), [&](const auto& one) {
+    return one.second == "auto" ||
+           (!unless_given && one.second.empty() && loss_parameters(fit.loss).contains(one.first));
+  });
+}
+
 Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<double> value) const {
   LossParameters parameters;
   for (const auto& [name, number] : loss_numbers_) {
-    if (number) parameters[name] = {*number};
+    if (!number.empty() && number != "auto") {
+      std::from_chars(number.data(), number.data() + number.size(), parameters[name].emplace_back());
+    }
   }
   for (const auto& [name, list] : loss_lists_) {
     if (!list.empty()) parameters[name] = list;

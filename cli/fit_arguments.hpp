@@ -29,6 +29,8 @@ struct FitArguments {
   // Before a file is opened: words and numbers that parsed but may be out of range, and whether the model can be
   // written.
   void check(ProgressLine& line);
+  // Whether kappa or epsilon is "auto", or open and not `unless_given`.
+  bool leaves_loss(bool unless_given) const;
   // The loss by name with its parameters, one of them perhaps another value.
   Loss make_loss_with(const std::string& parameter, std::optional<double> value) const;
 
@@ -88,7 +90,8 @@ struct FitArguments {
   std::string kernel_ = "auto", coupling_, length_scale_ = "auto", loss_ = "squared", matrix_, seed_ = "0",
               sampling_ = "iid", components_ = "auto", scale_ = "auto", metric_ = "auto";
   // Parameters of the kernel and of the loss, by name.
-  std::map<std::string, std::optional<double>> kernel_numbers_, loss_numbers_;
+  std::map<std::string, std::optional<double>> kernel_numbers_;
+  std::map<std::string, std::string> loss_numbers_;  // "auto", a number, or empty
   std::map<std::string, std::vector<double>> loss_lists_;
   std::optional<double> density_, draws_;
   bool no_scale_ = false, no_intercept_ = false, bounded_ = false;

@@ -1,7 +1,9 @@
 // cli/options.hpp -- options that several sub-commands have, and checks of what they were given.
 #pragma once
 #include <CLI/App.hpp>
+#include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,5 +43,14 @@ void check_output(const std::string& path, const std::vector<std::string>& input
 CLI::Validator looks_like_size();
 CLI::Validator looks_like_number(const std::vector<std::string>& or_words);
 CLI::Validator looks_like_integer();
+// The number in such a text, nothing for a word. Error when it is out of range.
+template <class N>
+std::optional<N> number_in(const std::string& option, std::string_view text) {
+  N value{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc::invalid_argument) return std::nullopt;
+  require(code == std::errc() && end == text.data() + text.size(), "{}: {} is out of range", option, text);
+  return value;
+}
 
 }  // namespace carmina::cli

@@ -8,9 +8,6 @@ both models had as many threads on a machine that did nothing else.
 """
 
 import argparse
-import re
-import shutil
-import sys
 from pathlib import Path
 
 import pooling
@@ -165,16 +162,6 @@ def draw(found: dict[str, Comparison], ours: str, peer: str, path: Path) -> None
     plt.close(figure)
 
 
-def publish(part: str, text: str) -> None:
-    """Puts a section between its marks in the page, so that no figure there is typed by hand."""
-    begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
-    pattern = re.compile(f"{begin}.*?{end}", re.DOTALL)
-    page, count = pattern.subn(lambda _: f"{begin}\n{text}{end}", PAGE.read_text())
-    if count != 1:
-        sys.exit(f"{PAGE}: expected the marks '{begin}' and '{end}' once, found {count}")
-    PAGE.write_text(page)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, help="JSON lines; the last record counts")
@@ -208,10 +195,8 @@ def main() -> None:
         print(f"== {task}\n\n{text}")
         if args.publish:
             picture = args.out / f"accuracy-{task}.png"
-            if picture.exists():
-                shutil.copyfile(picture, PAGE.parent / "figures" / picture.name)
-                text = f"![Ratios of errors, sorted](figures/{picture.name})\n\n{text}"
-            publish(task, f"## {HEADINGS[task]}\n\n{text}")
+            text = run.harness.below_picture(PAGE, picture, "Ratios of errors, sorted", text)
+            run.harness.publish(PAGE, task, f"## {HEADINGS[task]}\n\n{text}")
 
 
 if __name__ == "__main__":

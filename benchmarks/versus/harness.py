@@ -3,6 +3,8 @@
 import json
 import os
 import platform
+import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -157,3 +159,21 @@ def write(out: Path, name: str, result: dict, table: str) -> None:
     (out / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
     (out / f"{name}.md").write_text(text)
     print(f"\n{text}\nwrote {out / name}.json and .md", flush=True)
+
+
+def publish(page: Path, part: str, text: str) -> None:
+    """Puts a text between the marks of its part in a page, so that no figure there is typed by hand."""
+    begin, end = f"<!-- {part} -->", f"<!-- end of {part} -->"
+    pattern = re.compile(f"{begin}.*?{end}", re.DOTALL)
+    written, count = pattern.subn(lambda _: f"{begin}\n{text}{end}", page.read_text())
+    if count != 1:
+        sys.exit(f"{page}: expected the marks '{begin}' and '{end}' once, found {count}")
+    page.write_text(written)
+
+
+def below_picture(page: Path, picture: Path, caption: str, text: str) -> str:
+    """The text below a picture that is copied to the page's folder of figures; alone where there is none."""
+    if not picture.exists():
+        return text
+    shutil.copyfile(picture, page.parent / "figures" / picture.name)
+    return f"![{caption}](figures/{picture.name})\n\n{text}"

@@ -162,23 +162,23 @@ def left_out(model: Any, task: Any, labels: NDArray, removed: NDArray) -> LeftOu
     rows = np.flatnonzero(weights > 0)
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
-    if _has_closed_form(model, task):
+    if _has_closed_form(model):
         scores = _by_leverage(model, task, labels, weights, removed, rows)
         if scores is not None:
             return LeftOut(rows, scores)
     return _by_folds(model, task, labels, weights)
 
 
-def _has_closed_form(model: Any, task: Any) -> bool:
-    machine = model._machine
-    record = machine.record
-    if record["approximation"] not in ("fourier", "exact") or not record["alpha"] > 0:
+def _has_closed_form(model: Any) -> bool:
+    record = model._machine.record
+    if record["sketch"] is not None or not record["alpha"] > 0:
         return False
     if not isinstance(record["loss"], (losses.Squared, losses.Logistic)):
         return False
     if model._scalar_kernel() is None:
         return False
-    return record["approximation"] == "exact" or task.options.moment_bytes(1) <= MOMENT_BYTES
+    options = model._options_again()
+    return options.exact or options.moment_bytes(1) <= MOMENT_BYTES
 
 
 def _by_leverage(
@@ -213,19 +213,13 @@ def _by_leverage(
     largest = curvature.max()
     if not largest > 0:
         return None
-    options = _core.FitOptions()
+    options = model._options_again()
     options.loss = losses.Squared()
     options.kernel = model._scalar_kernel()
-    options.approximation = machine.record["approximation"]
-    if options.approximation == "fourier":
-        options.n_components = machine.record["n_components"]
-        options.sampling = machine.record["sampling"]
     # Simplex coding has k A, A of one eigenvalue T/(T − 1) besides 0.
     options.alpha = machine.record["alpha"] * ((classes - 1) / classes if simplex else 1.0)
-    options.fit_intercept = machine.record["fit_intercept"]
-    options.seed = machine.record["random_state"]
-    options.solver = "direct"
-    options.keep_moments = True
+    options.solver = "auto"  # that of the fit may be for its loss alone
+    options = options.with_moments("calibrate")
     u = weights * np.maximum(curvature, 1e-9 * largest)
     try:
         # Any targets do: the variance of a prediction over that of the noise does not depend on them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,14 +15,13 @@ from carmina import _core, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._path import AlphaPath
-from carmina._validation import kernel_or_name, loss_or_name, number, one_of, thread_count
+from carmina._validation import kernel_or_name, left_open, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
 LOGISTIC_SCORES = 100_000
 # What only the squared loss has.
 SQUARED_ALPHAS = ("leave_one_out", "gcv", "evidence")
-SQUARED_SOLVERS = ("direct", "cg", "lsmr", "idr", "sgd")
+LOGISTIC_SOLVERS = _core.solver_names(losses.Logistic())
 
 
 def _has_probabilities(model: KernelClassifier) -> bool:
@@ -51,7 +49,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
 
     Parameters
     ----------
-    kernel : str or kernel, default="gaussian"
+    kernel : str or kernel, default="auto"
         A name, with `gamma`, or a value from `carmina.kernels`: a scalar kernel, or a sum of such. With
         one-hot coding also an operator-valued one, with as many outputs as classes.
     approximation, n_components, alpha, gamma, fit_intercept, scale_inputs, fill_missing, sampling
@@ -129,21 +127,8 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             self._calibrate(task)
         return self
 
-    def path(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        alphas: Sequence[float] | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        leave_one_out: bool = False,
-    ) -> AlphaPath:
-        if isinstance(self.loss, str) and self.loss == "auto":
-            squared = clone(self).set_params(loss="squared")
-            return squared.path(X, y, alphas, sample_weight=sample_weight, leave_one_out=leave_one_out)
-        return super().path(X, y, alphas, sample_weight=sample_weight, leave_one_out=leave_one_out)
-
-    path.__doc__ = KernelMachineEstimator.path.__doc__
+    def _for_paths(self) -> KernelClassifier:
+        return clone(self).set_params(loss="squared") if left_open(self.loss) else self
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         X, y = self._validated(X, y)
@@ -176,15 +161,18 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         if factors is None:
             return task
         weights = factors if task.weights is None else task.weights * factors
+        if options.alpha is None and weights.sum() > 0:
+            # Where alpha is chosen the total is free, and choices take weights for repetitions.
+            weights = weights * ((len(y) if task.weights is None else task.weights.sum()) / weights.sum())
         return replace(task, weights=np.ascontiguousarray(weights, dtype=X.dtype), repetitions=task.weights)
 
     def _loss_for(self, scores: int) -> losses.Loss:
-        if not (isinstance(self.loss, str) and self.loss == "auto"):
+        if not left_open(self.loss):
             return loss_or_name(self.loss)
         squared = (
             scores > LOGISTIC_SCORES
             or (isinstance(self.alpha, str) and self.alpha in SQUARED_ALPHAS)
-            or (isinstance(self.solver, str) and self.solver in SQUARED_SOLVERS)
+            or self.solver not in LOGISTIC_SOLVERS
         )
         return losses.Squared() if squared else losses.Logistic()
 
@@ -250,7 +238,12 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         outputs coupled, alpha, the approximation, the seed."""
         record = self._machine.record
         plain = clone(self).set_params(
-            kernel="gaussian", gamma=1.0, alpha=record["alpha"], random_state=0, scale_inputs=False
+            kernel="gaussian",
+            gamma=1.0,
+            n_components="auto",
+            alpha=record["alpha"],
+            random_state=0,
+            scale_inputs=False,
         )
         options = plain._options(record["loss"])
         options.kernel = self._machine.kernel

@@ -13,6 +13,7 @@ from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import number, one_of
 
 FOLDS = 10
+REFITTED = ("split", "cv+")  # methods that fit again
 # Numbers that the quantiles of some rows are taken from at once.
 NUMBERS_TOGETHER = 4_000_000
 
@@ -86,7 +87,7 @@ class RefittedIntervals(KernelMachineEstimator):
 
     def _refitted_interval(self, X: NDArray, coverage: float, joint: bool, method: str) -> NDArray:
         """(n, p, 2) for checked X."""
-        one_of("method", method, ["split", "cv+"])
+        one_of("method", method, REFITTED)
         check_is_fitted(self)
         if "_training" not in vars(self):
             raise ValueError(

@@ -31,6 +31,7 @@ from carmina._validation import (
     component_count,
     integer,
     kernel_or_name,
+    left_open,
     loss_or_name,
     memory_bytes,
     number,
@@ -211,7 +212,8 @@ class KernelMachineEstimator(BaseEstimator):
         >>> path.estimator(path.best_index).predict(data.X).shape
         (300, 1)
         """
-        task = clone(self)._prepare(X, y, sample_weight)
+        model = self._for_paths()
+        task = clone(model)._prepare(X, y, sample_weight)
         task.options.by_evidence = False
         paths = _core.Path.fit(
             task.X,
@@ -225,12 +227,16 @@ class KernelMachineEstimator(BaseEstimator):
         points, attributes = paths.points, task.attributes
 
         def make(index: int) -> KernelMachineEstimator:
-            fitted = clone(self).set_params(alpha=points[index]["alpha"])
+            fitted = clone(model).set_params(alpha=points[index]["alpha"])
             fitted._take(paths.machine(index), attributes)
             fitted._keep_rows(task)
             return fitted
 
         return path_of(points, make)
+
+    def _for_paths(self: Estimator) -> Estimator:
+        """The estimator whose path is asked for."""
+        return self
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         """What `fit` hands to the library, all of it checked."""
@@ -318,6 +324,14 @@ class KernelMachineEstimator(BaseEstimator):
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()
         options.loss = loss_or_name(self.loss) if loss is None else loss
+        # A loss by name leaves its number to the data where alpha is left to them.
+        if (
+            loss is None
+            and isinstance(self.loss, str)
+            and isinstance(self.alpha, str)
+            and self.alpha == "auto"
+        ):
+            options.automatic_loss = True
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, str):
             options.kernel_name = kernel
@@ -332,18 +346,17 @@ class KernelMachineEstimator(BaseEstimator):
             options.sketch = self.approximation
         else:
             options.approximation = one_of("approximation", self.approximation, APPROXIMATIONS)
-            if self.n_components == "auto":
-                pass
-            elif options.approximation in ("auto", "fourier"):
+        if not left_open(self.n_components):
+            if options.fourier:
                 options.n_components = component_count(self.n_components)
-            elif options.approximation != "exact":
+            elif options.sketch is None and not options.exact:  # a sketch by name
                 options.n_components = integer("n_components", self.n_components)
         options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
         if isinstance(self.alpha, str):
             rule = one_of("alpha", self.alpha, ["auto", "leave_one_out", "gcv", "evidence"])
             if rule == "evidence":
                 options.by_evidence = True
-            elif rule != "auto":
+            elif not left_open(rule):
                 options.alpha_by = rule
         else:
             options.alpha = number("alpha", self.alpha)

@@ -45,7 +45,7 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         Put the predicted quantiles of each row in ascending order: they never cross. This rearrangement
         [Chernozhukov2010] is part of the model, in files too. It changes only rows whose quantiles cross, and
         there it lowers the pinball loss, whatever the target is.
-    kernel : str or kernel, default="gaussian"
+    kernel : str or kernel, default="auto"
         A name, with `gamma`, or a scalar kernel from `carmina.kernels`.
     approximation, n_components, alpha, gamma, fit_intercept, scale_inputs, fill_missing, sampling
         As for `KernelRegressor`.

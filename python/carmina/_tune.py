@@ -15,7 +15,7 @@ from sklearn.base import clone
 from carmina import _core, kernels, losses
 from carmina._machine import KernelMachineEstimator
 from carmina._spectral_mixture import SpectralMixtureRegressor
-from carmina._validation import integer, length_scale_of, loss_or_name, number, one_of
+from carmina._validation import integer, left_open, length_scale_of, loss_or_name, number, one_of
 
 WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -123,8 +123,8 @@ def tune(
     given = [name for name, values in _ways(length_scales, gammas, width_factors) if values is not None]
     if len(given) > 1:
         raise ValueError(f"tune: widths are given in one way, found {' and '.join(given)}")
-    if losses is None and measure is None and getattr(estimator, "loss", None) == "auto":
-        estimator = clone(estimator).set_params(loss="squared")  # a path of alphas for each width
+    if losses is None and measure is None:
+        estimator = estimator._for_paths()  # a path of alphas for each width
     if losses is not None and "loss" not in estimator.get_params():
         raise ValueError(f"tune: {type(estimator).__name__} has no other losses to try")
     widths = _numbers("length_scales", length_scales)
@@ -172,24 +172,23 @@ def tune(
             parameters["loss"] = trial["loss"]
         chosen = parameters if i == best else chosen
         trials.append(parameters | {"length_scale": _plain(trial["length_scale"])} | _outcome(trial))
-    refitted = clone(estimator).set_params(**chosen, **_as_tuned(estimator))
+    refitted = clone(estimator).set_params(**chosen, **_as_tuned(estimator, task.options.without_choices()))
     if not isinstance(estimator.random_state, numbers.Integral):
         refitted.set_params(random_state=task.options.seed)  # the features that were tuned
     return TuneResult(refitted.fit(X, y, sample_weight), chosen, best, trials)
 
 
-def _as_tuned(estimator: KernelMachineEstimator) -> dict[str, Any]:
+def _as_tuned(estimator: KernelMachineEstimator, taken: _core.FitOptions) -> dict[str, Any]:
     """What trials took for the words that a fit would choose by: they are the same for all trials."""
-    taken: dict[str, Any] = {}
-    if estimator.kernel == "auto":
-        taken["kernel"] = "gaussian"
-    if estimator.approximation == "auto":
-        taken["approximation"] = "fourier"
-        if estimator.n_components == "auto":
-            taken["n_components"] = _core.USUAL_COMPONENTS
-    if estimator.scale_inputs == "auto":
-        taken["scale_inputs"] = isinstance(estimator.kernel, str) and isinstance(estimator.gamma, str)
-    return taken
+    values = {
+        "kernel": taken.kernel_name,
+        "approximation": taken.approximation,
+        "n_components": taken.n_components,
+        "scale_inputs": taken.scale_inputs == "standard",
+    }
+    if taken.exact or taken.sketch is not None:
+        del values["n_components"]
+    return {name: value for name, value in values.items() if left_open(getattr(estimator, name))}
 
 
 def _tune_mixtures(

@@ -33,6 +33,11 @@ def one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
     raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, found {value!r}")
 
 
+def left_open(value: Any) -> bool:
+    """Whether a parameter leaves the choice to the data."""
+    return isinstance(value, str) and value == "auto"
+
+
 def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = False, **options: Any) -> Any:
     """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them; `missing`:
     y may have NaN."""

@@ -13,6 +13,8 @@ void bind_losses(nb::module_& m);
 void bind_sketches(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_features(nb::module_& m);
+void bind_fit_options(nb::module_& m);
+void bind_alpha_path(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_mixture_machine(nb::module_& m);
 void bind_tuning(nb::module_& m);

@@ -9,13 +9,19 @@ namespace carmina::python {
 
 struct LossValue {
   Loss loss;
-  explicit LossValue(Loss which) : loss(std::move(which)) {}
+  bool automatic = false;  // its number is "auto": a fit takes it from the residuals of left-out rows
+  explicit LossValue(Loss which, bool by_fit = false) : loss(std::move(which)), automatic(by_fit) {}
+  // The loss where its number must be known.
+  const Loss& known() const {
+    require(!automatic, "{}: a number that is 'auto' is known after a fit alone; give one", loss_name(loss));
+    return loss;
+  }
   bool operator==(const LossValue&) const = default;
 };
 
 template <class L>
 struct LossOf : LossValue {
-  explicit LossOf(L which) : LossValue(std::move(which)) {}
+  explicit LossOf(L which, bool by_fit = false) : LossValue(std::move(which), by_fit) {}
   const L& value() const { return std::get<L>(loss); }
 };
 

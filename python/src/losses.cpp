@@ -126,14 +126,27 @@ template <class L>
 void def_class_with(nb::module_& m, const char* name, const char* doc, const char* parameter, double L::* member,
                     const char* meaning) {
   Class<L> type(m, name, doc);
+  const auto number_of = [member](const LossOf<L>& self) {
+    return self.automatic ? nb::object(nb::str("auto")) : nb::object(nb::float_(self.value().*member));
+  };
+  const std::string signature =
+      format_text("def __init__(self, {}: float | typing.Literal['auto'] = {}) -> None", parameter, L().*member);
   type.def(
-          "__init__", [](LossOf<L>* self, double number) { new (self) LossOf<L>(L(number)); },
-          nb::arg(parameter) = L().*member)
-      .def_prop_ro(
-          parameter, [member](const LossOf<L>& self) { return self.value().*member; }, meaning)
-      .def_prop_ro("_parameters", [member, parameter](const LossOf<L>& self) {
+          "__init__",
+          [parameter](LossOf<L>* self, nb::handle number) {
+            if (nb::isinstance<nb::str>(number)) {
+              const auto word = nb::cast<std::string>(number);
+              require(word == "auto", "{}: {} must be a number or 'auto', found '{}'", L::name, parameter, word);
+              new (self) LossOf<L>(L(), true);
+            } else {
+              new (self) LossOf<L>(L(nb::cast<double>(number)));
+            }
+          },
+          nb::arg(parameter) = L().*member, nb::sig(signature.c_str()))
+      .def_prop_ro(parameter, number_of, meaning)
+      .def_prop_ro("_parameters", [number_of, parameter](const LossOf<L>& self) {
         nb::dict parameters;
-        parameters[parameter] = self.value().*member;
+        parameters[parameter] = number_of(self);
         return parameters;
       });
 }
@@ -188,8 +201,9 @@ array([12.5])
 
 Parameters
 ----------
-kappa : float, default=1.0
-    The norm κ of a residual from which on the loss is linear.
+kappa : float or "auto", default=1.0
+    The norm κ of a residual from which on the loss is linear. "auto": a fit takes twice the median norm of
+    residuals of left-out rows, 1.35 deviations of normal ones.
 
 Examples
 --------
@@ -203,8 +217,9 @@ array([0.5, 8. ])
 
 Parameters
 ----------
-epsilon : float, default=0.1
-    The norm ε up to which a residual costs nothing.
+epsilon : float or "auto", default=0.1
+    The norm ε up to which a residual costs nothing. "auto": a fit takes 3 √(log n / n) robust deviations of
+    residuals of left-out rows, at most half of one.
 
 Examples
 --------
@@ -219,8 +234,9 @@ array([0., 2.])
 
 Parameters
 ----------
-epsilon : float, default=0.1
-    The norm ε up to which a residual costs nothing.
+epsilon : float or "auto", default=0.1
+    The norm ε up to which a residual costs nothing. "auto": a fit takes 3 √(log n / n) robust deviations of
+    residuals of left-out rows, at most half of one.
 
 Examples
 --------
@@ -274,24 +290,26 @@ void bind_losses(nb::module_& m) {
                              "or (n,) for one output.");
   as_value(loss);
   loss.def(
-          "value", [](const LossValue& self, nb::handle F, nb::handle Y) { return values(self.loss, F, Y); },
+          "value", [](const LossValue& self, nb::handle F, nb::handle Y) { return values(self.known(), F, Y); },
           nb::arg("F"), nb::arg("Y"),
           nb::sig("def value(self, F: numpy.typing.ArrayLike, Y: numpy.typing.ArrayLike) -> numpy.typing.NDArray"),
           "ℓ(f, y) of each row: (n,).")
       .def(
-          "gradient", [](const LossValue& self, nb::handle F, nb::handle Y) { return gradients(self.loss, F, Y); },
+          "gradient", [](const LossValue& self, nb::handle F, nb::handle Y) { return gradients(self.known(), F, Y); },
           nb::arg("F"), nb::arg("Y"),
           nb::sig("def gradient(self, F: numpy.typing.ArrayLike, Y: numpy.typing.ArrayLike) -> numpy.typing.NDArray"),
           "A subgradient of ℓ by f, in the shape of F.")
       .def(
           "prox",
-          [](const LossValue& self, nb::handle F, nb::handle Y, double step) { return proxes(self.loss, F, Y, step); },
+          [](const LossValue& self, nb::handle F, nb::handle Y, double step) {
+            return proxes(self.known(), F, Y, step);
+          },
           nb::arg("F"), nb::arg("Y"), nb::arg("step") = 1.0,
           nb::sig("def prox(self, F: numpy.typing.ArrayLike, Y: numpy.typing.ArrayLike, step: float = 1.0) -> "
                   "numpy.typing.NDArray"),
           "The g that minimises ℓ(g, y) + ‖g − f‖²/(2 step), in the shape of F.")
       .def(
-          "conjugate", [](const LossValue& self, nb::handle U, nb::handle Y) { return conjugates(self.loss, U, Y); },
+          "conjugate", [](const LossValue& self, nb::handle U, nb::handle Y) { return conjugates(self.known(), U, Y); },
           nb::arg("U"), nb::arg("Y"),
           nb::sig("def conjugate(self, U: numpy.typing.ArrayLike, Y: numpy.typing.ArrayLike) -> numpy.typing.NDArray"),
           "ℓ*(u) = sup_f ⟨u, f⟩ − ℓ(f, y) of each row, infinite where there is no bound: (n,).")

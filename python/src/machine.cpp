@@ -1,7 +1,4 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
-#include <carmina/models/alpha_path.hpp>
-#include <carmina/models/kernel_machine.hpp>
-#include <carmina/models/posterior.hpp>
 #include "models/machine/machine_map.hpp"
 
 #include <nanobind/stl/map.h>
@@ -14,6 +11,7 @@
 #include "fit_rows.hpp"
 #include "kernel_values.hpp"
 #include "loss_values.hpp"
+#include "machine.hpp"
 #include "mixture_machine.hpp"
 #include "model_state.hpp"
 #include "running.hpp"
@@ -22,20 +20,6 @@
 
 namespace carmina::python {
 namespace {
-
-// A machine, and the package's description of the estimator around it, which the file keeps too.
-struct Machine {
-  AnyKernelMachine machine;
-  std::string estimator;  // JSON; empty when the command line wrote the file
-  // In the machine's precision, made when first asked for.
-  mutable std::shared_ptr<const Posterior<float>> posterior_float = nullptr;
-  mutable std::shared_ptr<const Posterior<double>> posterior_double = nullptr;
-
-  template <class F>
-  auto visit(F&& f) const {
-    return std::visit(std::forward<F>(f), machine);
-  }
-};
 
 ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file, bool variances = false) {
   return with_estimator(self.visit([&](const auto& m) { return m.to_file(storage, variances); }), self.estimator);
@@ -66,35 +50,6 @@ Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, 
     return with_rows<T>("fit", X, Y, weights, options.execution,
                         [&](MemoryRows<T>& rows) { return Machine{KernelMachine<T>::fit(rows, options), {}}; });
   });
-}
-
-// Machines of a path, made one by one when asked for.
-struct Path {
-  std::variant<MachinePath<float>, MachinePath<double>> machines;
-};
-
-Path fit_path(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, const std::vector<double>& alphas,
-              bool leave_one_out, int threads, std::size_t memory_budget, nb::handle progress) {
-  options.execution = make_execution(threads, memory_budget, progress);
-  return in_precision_of(X, [&]<class T>(T) -> Path {
-    return with_rows<T>("path", X, Y, weights, options.execution, [&](MemoryRows<T>& rows) {
-      return Path{carmina::fit_path(rows, options, alphas.empty() ? path_alphas() : alphas, leave_one_out)};
-    });
-  });
-}
-
-nb::list to_list(const std::vector<PathPoint>& points) {
-  nb::list result;
-  for (const PathPoint& point : points) {
-    nb::dict entry;
-    entry["alpha"] = point.alpha;
-    entry["training_loss"] = point.training_loss;
-    entry["degrees_of_freedom"] = point.degrees_of_freedom;
-    entry["gcv"] = point.gcv;
-    entry["leave_one_out"] = point.leave_one_out ? nb::object(nb::float_(*point.leave_one_out)) : nb::none();
-    result.append(entry);
-  }
-  return result;
 }
 
 Machine fit_further(const Machine& self, nb::handle X, nb::handle Y, nb::handle weights, int threads,
@@ -246,100 +201,9 @@ nb::dict record(const Machine& self) {
   return result;
 }
 
-const std::vector<std::string> width_words = {"auto", "median", "ard"}, metric_words = {"auto", "identity", "learn"};
-
-template <class Rule>
-Rule word_of(const std::string& word, const std::vector<std::string>& words) {
-  const auto found = std::find(words.begin(), words.end(), word);
-  require(found != words.end(), "'{}' is not one of '{}'", word, join_text(words, "', '"));
-  return static_cast<Rule>(found - words.begin());
-}
-
-void bind_options(nb::module_& m) {
-  nb::class_<FitOptions> type(m, "FitOptions");
-  for (const NumberOption& number : number_options()) {
-    std::visit([&](auto value) { type.def_rw(number.name, value); }, number.value);
-  }
-  type.def(nb::init<>())
-      .def_prop_rw(
-          "kernel", [](const FitOptions& o) { return o.kernel ? to_python(*o.kernel) : nb::none(); },
-          [](FitOptions& o, const Kernel& kernel) { o.kernel = kernel; })
-      .def_rw("kernel_name", &FitOptions::kernel_name)
-      .def_rw("kernel_parameters", &FitOptions::kernel_parameters)
-      .def_prop_rw(
-          "length_scale",
-          [](const FitOptions& o) -> std::optional<std::vector<double>> {
-            if (!o.length_scale) return std::nullopt;
-            return o.length_scale->values();
-          },
-          [](FitOptions& o, const std::vector<double>& widths) { o.length_scale = LengthScale(widths); })
-      .def_prop_rw(
-          "width", [](const FitOptions& o) { return width_words[static_cast<std::size_t>(o.width)]; },
-          [](FitOptions& o, const std::string& word) { o.width = word_of<WidthRule>(word, width_words); })
-      .def_prop_rw(
-          "metric", [](const FitOptions& o) { return metric_words[static_cast<std::size_t>(o.metric)]; },
-          [](FitOptions& o, const std::string& word) { o.metric = word_of<MetricRule>(word, metric_words); })
-      .def_prop_rw(
-          "output_matrix",
-          [](const FitOptions& o) -> nb::object {
-            const auto* matrix = std::get_if<OutputMatrix>(&o.coupling);
-            return matrix ? nb::cast(to_numpy(Matrix<double>(matrix->A()))) : nb::none();
-          },
-          [](FitOptions& o, nb::handle A) { o.coupling = OutputMatrix(to_matrix(A, "fit: the output matrix")); },
-          "A of a decomposable kernel, when the scalar one is given by name.")
-      .def_rw("approximation", &FitOptions::approximation)
-      .def_prop_rw(
-          "sketch", [](const FitOptions& o) { return o.sketch ? to_python(*o.sketch) : nb::none(); },
-          [](FitOptions& o, const SketchValue& value) { o.sketch = value.distribution; })
-      .def_prop_rw(
-          "loss", [](const FitOptions& o) { return to_python(o.loss); },
-          [](FitOptions& o, const LossValue& value) { o.loss = value.loss; })
-      .def_rw("n_components", &FitOptions::n_components)
-      .def_prop_rw(
-          "sampling", [](const FitOptions& o) { return sampling_name(o.sampling); },
-          [](FitOptions& o, const std::string& name) { o.sampling = parse_sampling(name); })
-      .def_rw("non_crossing", &FitOptions::non_crossing)
-      .def_rw("alpha", &FitOptions::alpha)
-      .def_rw("by_evidence", &FitOptions::by_evidence)
-      .def_prop_rw(
-          "alpha_by",
-          [](const FitOptions& o) -> std::optional<std::string> {
-            if (!o.alpha_by) return std::nullopt;
-            return *o.alpha_by == AlphaScore::gcv ? "gcv" : "leave_one_out";
-          },
-          [](FitOptions& o, const std::string& score) {
-            o.alpha_by = score == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
-          })
-      .def_rw("fit_intercept", &FitOptions::fit_intercept)
-      .def_prop_rw(
-          "scale_inputs", [](const FitOptions& o) { return input_scaling_name(o.scale_inputs); },
-          [](FitOptions& o, const std::string& name) { o.scale_inputs = parse_input_scaling(name); })
-      .def_rw("fill_missing", &FitOptions::fill_missing)
-      .def_rw("solver", &FitOptions::solver)
-      .def_rw("seed", &FitOptions::seed)
-      .def_rw("keep_moments", &FitOptions::keep_moments)
-      .def_rw("estimate_noise", &FitOptions::estimate_noise)
-      .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
-      .def_rw("input_names", &FitOptions::input_names)
-      .def_rw("target_names", &FitOptions::target_names);
-}
-
 }  // namespace
 
 void bind_machine(nb::module_& m) {
-  bind_options(m);
-  m.attr("USUAL_COMPONENTS") = usual_components;
-  nb::class_<Path>(m, "Path")
-      .def_static("fit", &fit_path, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
-                  nb::arg("alphas"), nb::arg("leave_one_out"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0,
-                  nb::arg("progress") = nb::none())
-      .def_prop_ro("points",
-                   [](const Path& self) {
-                     return std::visit([](const auto& path) { return to_list(path.points()); }, self.machines);
-                   })
-      .def("machine", [](const Path& self, std::size_t i) {
-        return std::visit([i](const auto& path) { return Machine{path.machine(i), {}}; }, self.machines);
-      });
   nb::class_<Machine> type(m, "Machine");
   def_saved<Machine>(
       type, [](const Machine& self, bool variances) { return to_file(self, KernelStorage::in_file, variances); });
@@ -392,6 +256,10 @@ void bind_machine(nb::module_& m) {
             return noise.size() > 0 ? nb::cast(to_numpy(noise)) : nb::none();
           },
           "Variance of each output's noise, by rows left out; None where it is not known.")
+      .def_prop_ro("why_no_deviation",
+                   [](const Machine& self) {
+                     return self.visit([](const auto& m) { return carmina::why_no_deviation(m.record()); });
+                   })
       .def_prop_ro("why_no_interval",
                    [](const Machine& self) {
                      return self.visit([](const auto& m) { return carmina::why_no_interval(m.record()); });
@@ -412,9 +280,6 @@ void bind_machine(nb::module_& m) {
         return nb::cast(from_file(file, path));
       },
       nb::arg("path"), "The machine in a file, of whatever type.");
-  m.def("approximation_names", &approximation_names);
-  m.def("sampling_names", &sampling_names);
-  m.def("solver_names", &solver_names);
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));
 }
 

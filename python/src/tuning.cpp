@@ -32,9 +32,9 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
   options.length_scales = std::move(length_scales);
   if (!width_factors.empty()) options.width_factors = std::move(width_factors);
   options.alphas = std::move(alphas);
-  for (nb::handle loss : losses) options.losses.push_back(nb::cast<const LossValue&>(loss).loss);
-  if (!measure.is_none()) options.measure = nb::cast<const LossValue&>(measure).loss;
-  if (by != "cv") options.by = by == "gcv" ? AlphaScore::gcv : AlphaScore::leave_one_out;
+  for (nb::handle loss : losses) options.losses.push_back(nb::cast<const LossValue&>(loss).known());
+  if (!measure.is_none()) options.measure = nb::cast<const LossValue&>(measure).known();
+  if (by != "cv") options.by = parse_alpha_score(by);
   options.folds = folds;
   options.contiguous = contiguous;
   const auto result = in_precision_of(X, [&]<class T>(T) -> CrossValidation {

@@ -33,6 +33,9 @@ void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index 
 void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx,
                             const Execution& execution);
 
+// L⁻¹ (n, n), zeros above its diagonal.
+Matrix<double> lower_inverse(Index n, const double* L, Index lda, const Execution& execution);
+
 // The lower triangle of (L Lᵀ)⁻¹, in the place of L.
 void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution);
 

@@ -42,6 +42,7 @@ struct ResidualSums {
 class FeatureRows {
  public:
   virtual ~FeatureRows() = default;
+  FeatureRows& operator=(const FeatureRows&) = delete;
 
   Index rows() const { return rows_; }
   Index features() const { return features_; }
@@ -89,7 +90,6 @@ class FeatureRows {
   FeatureRows(Index rows, Index features, Index outputs, double roundoff, Index block_outputs = 0)
       : rows_(rows), features_(features), outputs_(outputs), block_outputs_(block_outputs), roundoff_(roundoff) {}
   FeatureRows(const FeatureRows&) = default;
-  FeatureRows& operator=(const FeatureRows&) = delete;
 
  private:
   Index rows_, features_, outputs_, block_outputs_;

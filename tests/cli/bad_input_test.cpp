@@ -112,6 +112,9 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--components", "0"}, "found 0");
   expect_fit({"--components", "7"}, "even");
   expect_fit({"--components", "-2"}, "found -2");
+  expect_fit({"--components", "99999999999999999999"}, "--components: 99999999999999999999 is out of range");
+  expect_fit({"--alpha", "1e999"}, "--alpha: 1e999 is out of range");
+  expect_fit({"--length-scale", "1e-999"}, "--length-scale: 1e-999 is out of range");
   expect_fit({"--alpha", "-1"}, "alpha must be finite and not negative, found -1");
   expect_fit({"--alpha", "nan"}, "alpha");
   expect_fit({"--threads", "0"}, "--threads must be from 1");

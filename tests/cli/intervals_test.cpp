@@ -103,11 +103,15 @@ TEST_F(Intervals, AreRefusedInOneSentence) {
   run_well(fit("model", {"--variances"}));
   EXPECT_THAT(predict({"--interval", "1"}), HasSubstr("coverage must be above 0 and at most 0.9999"));
   EXPECT_THAT(predict({"--joint"}), HasSubstr("--joint is for --interval"));
-  EXPECT_THAT(run_badly(fit("new", {"--variances", "--solver", "cg"})), HasSubstr("needs --solver direct, found cg"));
+  EXPECT_THAT(run_badly(fit("new", {"--variances", "--solver", "cg"})),
+              HasSubstr("--variances: solver must be 'auto' or 'direct', found 'cg'"));
   EXPECT_THAT(run_badly(fit("new", {"--variances", "--loss", "huber"})),
-              HasSubstr("needs --loss squared, found huber"));
+              HasSubstr("--variances: it is for the squared loss, found loss 'huber'"));
   EXPECT_THAT(run_badly(fit("new", {"--variances", "--approximation", "sparse_rademacher"})),
-              HasSubstr("needs --approximation auto, fourier, sub_sample or exact, found sparse_rademacher"));
+              AllOf(HasSubstr("--variances: it is for approximation 'auto', 'fourier' and 'exact'"),
+                    HasSubstr("found 'sparse_rademacher'")));
+  EXPECT_THAT(run_badly(fit("new", {"--variances", "--approximation", "sub_sample", "--operator", "curl-free"})),
+              HasSubstr("for 'sub_sample' with outputs that are separable, found 'sub_sample'"));
 }
 
 }  // namespace

@@ -53,8 +53,9 @@ TEST(Help, FollowsFromTheRegistries) {
     }
   }
   for (const std::string& name : loss_names()) {
-    for (const auto& parameter : loss_parameters(make_loss(name)))
-      expected.push_back("--" + parameter.first + " NUMBER");
+    for (const auto& parameter : loss_parameters(make_loss(name))) {
+      expected.push_back("--" + parameter.first + (parameter.first == "levels" ? " NUMBER" : " auto|NUMBER"));
+    }
   }
   EXPECT_GE(expected.size(), 13u);
   for (const std::string& words : expected) EXPECT_THAT(help, HasSubstr(words));

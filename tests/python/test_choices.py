@@ -6,7 +6,7 @@ import warnings
 import carmina
 import numpy as np
 import pytest
-from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, datasets
+from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, datasets, kernels, losses
 from given_numbers import regressor
 from numpy.testing import assert_allclose
 
@@ -77,6 +77,50 @@ def test_quantiles_do_not_depend_on_units(unit):
     assert_same(found, expected, 1e-4, y.std())
 
 
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive", "squared_epsilon_insensitive", "absolute"])
+@pytest.mark.parametrize("unit", [1e5, 1e-4])
+def test_losses_do_not_depend_on_units(loss, unit):
+    X, y = smooth(100, d=2)
+    y[::9] += 10 * y.std()
+    new, _ = smooth(30, d=2, seed=1)
+    expected = KernelRegressor(loss=loss, random_state=0).fit(X, y).predict(new)
+    found = KernelRegressor(loss=loss, random_state=0).fit(unit * X, unit * y + 3 * unit)
+    assert_same((found.predict(unit * new) - 3 * unit) / unit, expected, 1e-3, y.std())
+
+
+def test_a_loss_takes_its_number_from_residuals():
+    X, y = smooth(300, d=2)
+    rng = np.random.default_rng(5)
+    y = y + 0.5 * rng.normal(size=len(y))
+    huber = KernelRegressor(loss=losses.Huber("auto"), random_state=0).fit(X, y)
+    kappa = huber._machine.record["loss"].kappa
+    assert 0.5 * 1.345 * 0.8 < kappa < 0.5 * 1.345 * 1.25  # 1.35 deviations
+    assert "kappa" in huber.report_.text
+    tube = (
+        KernelRegressor(loss="epsilon_insensitive", random_state=0).fit(X, y)._machine.record["loss"].epsilon
+    )
+    assert 0.5 < tube / (0.5 * 3 * np.sqrt(np.log(300) / 300)) < 2
+    # A number is a number, and with alpha given a name means what it meant.
+    assert KernelRegressor(loss=losses.Huber(2.0)).fit(X, y)._machine.record["loss"].kappa == 2
+    assert KernelRegressor(loss="huber", alpha=1.0).fit(X, y)._machine.record["loss"].kappa == 1
+    given = KernelRegressor(
+        kernel=kernels.Gaussian(1.0), alpha=0.1, loss=losses.Huber("auto"), random_state=0
+    )
+    assert 0.4 < given.fit(X, y)._machine.record["loss"].kappa < 1.2
+
+
+def test_a_number_that_is_auto_is_known_after_a_fit():
+    loss = losses.Huber("auto")
+    assert loss.kappa == "auto"
+    assert repr(loss) == "Huber(kappa='auto')"
+    assert loss == losses.Huber("auto") != losses.Huber(1.0)
+    assert pickle.loads(pickle.dumps(loss)) == loss
+    with pytest.raises(ValueError, match="known after a fit alone"):
+        loss.value([1.0], [0.0])
+    with pytest.raises(ValueError, match="must be a number or 'auto', found 'some'"):
+        losses.Huber("some")
+
+
 # Gradients, and with them a learnt metric, carry the rounding of coefficients further.
 @pytest.mark.parametrize(("metric", "tolerance"), [("identity", 1e-6), ("auto", 1e-4)])
 @pytest.mark.parametrize("n", [60, 500])
@@ -100,11 +144,16 @@ def test_the_order_of_rows_does_not_matter(n):
 def test_single_precision_chooses_alike():
     X, y = smooth(200)
     new, _ = smooth(50, seed=1)
-    expected = KernelRegressor(random_state=0).fit(X, y).predict(new)
+    wide = KernelRegressor(random_state=0).fit(X, y)
     narrow = KernelRegressor(random_state=0).fit(X.astype(np.float32), y.astype(np.float32))
     found = narrow.predict(new.astype(np.float32))
     assert found.dtype == np.float32
-    assert_same(found, expected, 1e-3, y.std())
+    # Kernels that need large coefficients lose more by rounding, and are chosen less: another width, the same
+    # accuracy.
+    truth = np.sin(2 * new[:, 0]) + 0.5 * new[:, 2]
+    errors = [np.sqrt(np.mean((predicted - truth) ** 2)) for predicted in (found, wide.predict(new))]
+    assert 0.9 < errors[0] / errors[1] < 1.1
+    assert_same(found, wide.predict(new), 0.05, y.std())
 
 
 # Numbers.
@@ -159,7 +208,9 @@ def test_the_report_says_what_was_chosen(n):
     assert len(report.choices) > 10
     chosen = [choice for choice in report.choices if choice["chosen"]]
     assert len(chosen) == 1
-    assert chosen[0]["error"] == min(choice["error"] for choice in report.choices if choice["rows"] == n)
+    # Gains below 1e-4 are not taken, so that rounding decides nothing.
+    best = min(choice["error"] for choice in report.choices if choice["rows"] == n)
+    assert best <= chosen[0]["error"] <= (1 + 1e-4) * best
     assert chosen[0]["alpha"] == pytest.approx(model.alpha_)
     assert chosen[0]["rows"] == n
     assert np.all(np.isfinite([choice["error"] for choice in report.choices]))

@@ -185,3 +185,21 @@ def test_refuses(problem, options, message):
 def test_refuses_other_estimators(problem):
     with pytest.raises(ValueError, match="must be one of carmina's kernel machines"):
         carmina.tune(object(), *problem[:2])
+
+
+@pytest.mark.parametrize("kernel", ["polynomial", "gaussian"])
+def test_the_refit_scales_inputs_as_its_trials(kernel):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3)) * [1, 10, 100]
+    y = X[:, 0] + X[:, 1] / 10 + 0.1 * random.normal(size=60)
+    model = carmina.KernelRegressor(
+        kernel, "exact", gamma=0.5, n_components=10, metric="identity", scale_inputs="auto", random_state=0
+    )
+    widths = {} if kernel == "polynomial" else {"width_factors": [1.0]}
+    result = carmina.tune(model, X, y, alphas=[0.01, 0.1, 1.0], by="leave_one_out", **widths)
+    refitted = result.best_estimator_
+    path = refitted.path(X, y, [result.best_params_["alpha"]], leave_one_out=True)
+    assert path.leave_one_out[0] == pytest.approx(result.trials[result.best_index_]["mean"], rel=1e-9)
+    # A width that is given is in the units of the inputs; a polynomial has none.
+    assert refitted.scale_inputs is (kernel == "polynomial")
+    assert refitted.n_components == 10

@@ -108,7 +108,7 @@ def test_what_cannot_be_asked_is_refused(problem):
     model = regressor(n_components=20).fit(X, Y)
     with pytest.raises(ValueError, match="cannot both"):
         model.predict(X, return_std=True, return_cov=True)
-    with pytest.raises(ValueError, match="need solver='direct'; it was 'cg'"):
+    with pytest.raises(ValueError, match="need solver 'direct', the model is of 'cg'"):
         regressor(n_components=20, solver="cg").fit(X, Y).predict(X, return_cov=True)
     with pytest.raises(ValueError, match="up to 256 MB"):
         regressor(n_components=200, memory_budget="1M").fit(X, Y).predict(X, return_std=True)

@@ -52,12 +52,15 @@ constexpr void check(std::string_view text, std::span<const Kind> arguments) {
     if (text[i] == '}') throw "a closing brace without an opening one";
     if (used == arguments.size()) throw "more placeholders than arguments";
     const Kind kind = arguments[used++];
-    if (text[++i] != '}' && text[i] != ':') throw "placeholders take the arguments in their order: {} or {:...}";
+    ++i;
+    if (text[i] != '}' && text[i] != ':') throw "placeholders take the arguments in their order: {} or {:...}";
     for (; i < text.size() && text[i] != '}'; ++i) {
       if (text[i] == '.' && kind == Kind::integer) throw "an integer has no precision";
       if (text[i] == '{') {  // a width or a precision that is itself an argument
-        if (used == arguments.size() || arguments[used++] != Kind::integer) throw "a width must be an integer";
-        if (++i == text.size() || text[i] != '}') throw "a width that is an argument is written {}";
+        if (used == arguments.size() || arguments[used] != Kind::integer) throw "a width must be an integer";
+        ++used;
+        ++i;
+        if (i == text.size() || text[i] != '}') throw "a width that is an argument is written {}";
       }
     }
     if (i == text.size()) throw "a placeholder without its closing brace";

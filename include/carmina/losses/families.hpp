@@ -103,7 +103,8 @@ struct Huber : RadialLossBase {
     require(kappa > 0 && std::isfinite(kappa), "Huber: kappa must be positive and finite, found {}", kappa);
   }
   static constexpr auto parameters() {
-    return std::tuple{Parameter{"kappa", &Huber::kappa, "Where the huber loss turns linear [1]"}};
+    return std::tuple{
+        Parameter{"kappa", &Huber::kappa, "Where the huber loss turns linear [auto; with --alpha NUMBER 1]"}};
   }
 
   double value(double n) const { return n <= kappa ? n * n / 2 : kappa * (n - kappa / 2); }
@@ -147,8 +148,8 @@ struct EpsilonInsensitive : RadialLossBase {
             "EpsilonInsensitive: epsilon must be finite and not negative, found {}", epsilon);
   }
   static constexpr auto parameters() {
-    return std::tuple{
-        Parameter{"epsilon", &EpsilonInsensitive::epsilon, "What the epsilon_insensitive losses forgive [0.1]"}};
+    return std::tuple{Parameter{"epsilon", &EpsilonInsensitive::epsilon,
+                                "What the epsilon_insensitive losses forgive [auto; with --alpha NUMBER 0.1]"}};
   }
 
   double value(double n) const { return std::max(n - epsilon, 0.0); }
@@ -174,8 +175,8 @@ struct SquaredEpsilonInsensitive : RadialLossBase {
             "SquaredEpsilonInsensitive: epsilon must be finite and not negative, found {}", epsilon);
   }
   static constexpr auto parameters() {
-    return std::tuple{
-        Parameter{"epsilon", &SquaredEpsilonInsensitive::epsilon, "What the epsilon_insensitive losses forgive [0.1]"}};
+    return std::tuple{Parameter{"epsilon", &SquaredEpsilonInsensitive::epsilon,
+                                "What the epsilon_insensitive losses forgive [auto; with --alpha NUMBER 0.1]"}};
   }
 
   double value(double n) const { return slope(n) * slope(n) / 2; }

@@ -19,6 +19,9 @@ namespace carmina {
 // What alphas are compared by: generalised cross-validation, or the exact error of rows left out one by one
 // (models/alpha_path.hpp).
 enum class AlphaScore { gcv, leave_one_out };
+std::vector<std::string> alpha_score_names();
+AlphaScore parse_alpha_score(const std::string& name);
+std::string alpha_score_name(AlphaScore score);
 
 // What inputs are scaled by: nothing; mean and deviation of each column; its quartiles, far values being limited; or
 // what the data suggest.
@@ -42,6 +45,9 @@ std::string input_scaling_name(const InputScaling& scaling);
 enum class WidthRule { automatic, median, per_input };
 // Whether distances are taken in a metric that is learnt from the gradients of a first fit.
 enum class MetricRule { automatic, identity, learn };
+std::vector<std::string> metric_names();
+MetricRule parse_metric(const std::string& name);
+std::string metric_name(MetricRule rule);
 
 constexpr Index usual_components = 1000;
 constexpr double usual_alpha = 1;  // where nothing can choose
@@ -66,6 +72,7 @@ struct FitOptions : EarlyStopping {
   std::optional<Index> n_components;             // feature columns of a Fourier map: twice the number of frequencies
   Sampling sampling = Sampling::iid;             // of a Fourier map's frequencies
   Loss loss;                                     // l; several levels of Pinball and one target: all of them jointly
+  bool automatic_loss = false;                   // Huber's kappa, epsilon: from the residuals of left-out rows
   bool non_crossing = false;                     // quantiles of ascending levels: predictions are put in order
   std::optional<double> alpha;                   // J = sum_i w_i l(f(x_i) + b, y_i) + alpha |f|^2 / 2
   // Widths, multiples of the terms and alpha (the noise variance) are learnt by the evidence of the Fourier features
@@ -101,6 +108,15 @@ struct FitOptions : EarlyStopping {
   // What the words stand for where nothing is chosen: a Gaussian kernel, Fourier features, alpha 1, inputs scaled where
   // the width is the median.
   FitOptions without_choices() const;
+  std::string settled_kernel_name() const;  // of the kernel by name that without_choices() has
+  // The same fit with Fourier features, as many as are usual where it has another approximation.
+  FitOptions with_fourier_features() const;
+  // The same fit with its sums kept, by a solver that has them; Error, beginning with `what`, where no way does.
+  FitOptions with_moments(const std::string& what) const;
+  // What is approximated by; where that is open, what without_choices() has. A sketch is neither.
+  bool fourier() const;
+  bool exact() const;
+  bool learns_in_parts() const;  // fit_further() and merge() take its machines, whatever the data choose
   // Whether the width of the kernel comes from the data.
   bool width_from_data() const { return !kernel && !length_scale; }
   // Of the sums over rows that keep_moments keeps, with p targets.
@@ -115,6 +131,7 @@ struct FitOptions : EarlyStopping {
 
 // What `solver` and `approximation` may be: of the latter "fourier", "exact" and the names of sketches.
 std::vector<std::string> solver_names();
+std::vector<std::string> solver_names(const Loss& loss);  // that some way has for it
 std::vector<std::string> approximation_names();
 
 // Options that are one number, under one name in the program (--max-iter) and in Python (max_iter), which both take

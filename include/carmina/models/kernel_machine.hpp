@@ -76,6 +76,9 @@ struct FitRecord {
 
   bool fourier() const;
   bool exact() const;
+  bool has_deviations()
+      const;              // the approximation has: features and anchors with `moments`, exact machines as they are
+  bool factored() const;  // by its solver: the noise and the errors of rows left out come with that
   std::optional<sketches::Distribution> chosen_sketch() const;  // of a kernel machine that is neither
 };
 

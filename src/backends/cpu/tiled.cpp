@@ -133,12 +133,18 @@ void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double
              [&](Index first, Index count) { lower_transposed_solve(n, count, L, lda, X + first, ldx); });
 }
 
-// (L Lᵀ)⁻¹ = MᵀM with M = L⁻¹, which is lower triangular: columns from `first` on need rows from `first` on.
-void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution) {
+// It is lower triangular: columns from `first` on need rows from `first` on.
+Matrix<double> lower_inverse(Index n, const double* L, Index lda, const Execution& execution) {
   Matrix<double> M = Matrix<double>::Identity(n, n);
   for_panels(n, solve_columns, execution, [&](Index first, Index count) {
     lower_solve(n - first, count, L + first * lda + first, lda, M.data() + first * n + first, n);
   });
+  return M;
+}
+
+// (L Lᵀ)⁻¹ = MᵀM with M = L⁻¹
+void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution) {
+  const Matrix<double> M = lower_inverse(n, L, lda, execution);
   constexpr Index side = 192;
   for_lower_tiles(count_of(n, side), execution, [&](Index i, Index j) {
     const Index height = std::min(side, n - i * side), breadth = std::min(side, n - j * side), first = i * side;

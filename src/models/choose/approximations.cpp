@@ -2,6 +2,7 @@
 #include "models/choose/approximations.hpp"
 #include "models/choose/choose.hpp"
 #include "models/choose/missing_choice.hpp"
+#include "models/choose/search.hpp"
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/fit/ways.hpp"
@@ -38,6 +39,9 @@ PathPoint best_of_path(const HeldRows<T>& held, const FitOptions& options, std::
     if (*point.leave_one_out < *best.leave_one_out) best = point;
     if (at > 0 && at + 1 < alphas.size()) break;
     alphas = at == 0 ? alphas_around(alphas.front(), 10, 0) : alphas_around(alphas.back(), 0, 10);
+    // Below it the system is singular to rounding, and its error too.
+    std::erase_if(alphas, [](double alpha) { return alpha < least_alpha<T>; });
+    if (alphas.size() < 2) break;
   }
   return best;
 }
@@ -46,6 +50,25 @@ template <Real T>
 HeldRows<T> some_rows(const DataRows<T>& rows, const DataSummary& summary, Index wanted, const FitOptions& options) {
   const RowSampler sampler(summary.copies, wanted, 1, Random(options.seed, Stream::evidence_rows));
   return sample_rows(rows, sampler, options.execution, std::min(summary.rows, wanted));
+}
+
+// Targets about their means, in units that make the error of the means 1: each in its own deviation, so that units do
+// not matter, or all in one where a matrix couples them.
+template <Real T>
+void in_deviations(Matrix<T>& Y, bool each) {
+  Matrix<double> centred = Y.template cast<double>();
+  const Eigen::RowVectorXd mean = centred.colwise().mean();
+  centred.rowwise() -= mean;
+  Eigen::RowVectorXd variance = centred.colwise().squaredNorm() / static_cast<double>(Y.rows());
+  if (each) {
+    variance *= static_cast<double>(Y.cols());
+  } else {
+    variance.setConstant(variance.sum());
+  }
+  for (Index j = 0; j < Y.cols(); ++j) {
+    const bool varies = variance[j] > 1e-26 * mean[j] * mean[j];
+    Y.col(j) = (centred.col(j) * (varies ? 1 / std::sqrt(variance[j]) : 0.0)).template cast<T>();
+  }
 }
 
 // The kernel of the options is of the form k A, k by name or given.
@@ -84,30 +107,37 @@ void keep_two_patterns(HeldRows<T>& held, std::vector<TargetPattern> patterns) {
 
 Index even(double count) { return static_cast<Index>(count / 2) * 2; }
 
-}  // namespace
-
+// The alpha with the smallest errors of left-out rows, exactly for the kernel of these options, on rows that are held.
+// Grids extend themselves until the best is inside.
 template <Real T>
-double alpha_by_path(const HeldRows<T>& held, FitOptions options, SolveReport& report) {
+void alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
+  FitOptions options = chosen;
   options.approximation = "exact";
   options.sketch.reset();
   options.solver = "auto";
-  const Loss loss = options.loss;
   options.loss = Squared{};
   options.non_crossing = false;
   const PathPoint best = best_of_path(held, options, path_alphas());
   report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
                             static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
-  if (std::holds_alternative<Squared>(loss)) return best.alpha;
+  chosen.alpha = best.alpha;
+  if (std::holds_alternative<Squared>(chosen.loss)) return;
   // Residuals as normal numbers of their variance would be.
   const auto seen = static_cast<double>((!held.Y.array().isNaN()).count());
   const double p = seen / static_cast<double>(held.Y.rows());  // targets of a row
   const double deviation = std::sqrt(2 * *best.leave_one_out / p);
+  if (chosen.automatic_loss) {
+    chosen.loss = scaled_loss(chosen.loss, 0.6745 * deviation * std::sqrt(p), static_cast<double>(held.rows()));
+  }
   constexpr Index count = 199;
   Matrix<double> targets(count, 1);
   const Random random(options.seed, Stream::evidence_rows);
   for (Index i = 0; i < count; ++i) targets(i, 0) = deviation * random.normal(static_cast<std::uint64_t>(i));
-  return loss_alpha(loss, best.alpha, Matrix<double>::Zero(count, 1), targets, Vector<double>::Ones(count));
+  chosen.alpha =
+      loss_alpha(chosen.loss, best.alpha, Matrix<double>::Zero(count, 1), targets, Vector<double>::Ones(count));
 }
+
+}  // namespace
 
 template <Real T>
 void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
@@ -129,7 +159,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   if (!options.alpha) {
     auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
     if (missing && coupled) wanted = static_cast<Index>(std::max(30.0, alpha_targets / (p * seen)));
-    options.alpha = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
+    alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
     report.text +=
         format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
   }
@@ -170,7 +200,12 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   if (options.approximation != "auto" || options.sketch) return;
 
   HeldRows<T> held = some_rows(rows, summary, compared_rows, options);
-  if (missing) keep_two_patterns(held, summary.patterns);
+  if (missing) {
+    keep_two_patterns(held, summary.patterns);
+  } else {
+    const OutputCoupling& coupling = options.kernel ? options.kernel->terms()[0].coupling : options.coupling;
+    in_deviations(held.Y, std::holds_alternative<Independent>(coupling));
+  }
   FitOptions trial = options;
   trial.target_names.clear();
   trial.solver = "auto";
@@ -202,11 +237,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
                   *trial.n_components));
 }
 
-#define CARMINA_INSTANTIATE(T)                                                 \
-  template double alpha_by_path(const HeldRows<T>&, FitOptions, SolveReport&); \
-  template void choose_approximation(DataRows<T>&, const DataSummary&, bool, FitOptions&, SolveReport&);
-CARMINA_INSTANTIATE(float)
-CARMINA_INSTANTIATE(double)
-#undef CARMINA_INSTANTIATE
+template void choose_approximation(DataRows<float>&, const DataSummary&, bool, FitOptions&, SolveReport&);
+template void choose_approximation(DataRows<double>&, const DataSummary&, bool, FitOptions&, SolveReport&);
 
 }  // namespace carmina

@@ -19,9 +19,4 @@ template <Real T>
 void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
                           SolveReport& report);
 
-// The alpha with the smallest errors of left-out rows, exactly for the kernel of `options`, on rows that are held.
-// Grids extend themselves until the best is inside.
-template <Real T>
-double alpha_by_path(const HeldRows<T>& held, FitOptions options, SolveReport& report);
-
 }  // namespace carmina

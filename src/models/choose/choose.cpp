@@ -60,14 +60,26 @@ std::optional<SearchSpace> space_of(const FitOptions& options) {
   if (searches_kernel(options)) {
     space.families = {{options.kernel_name, options.kernel_parameters}};
     if (options.kernel_name == "auto") space.families = automatic_families();
+    // The Laplacian kernel's frequencies are products of Cauchy variables: features for sums of it are poor.
+    const bool features = options.approximation == "fourier" || options.n_components;
+    if (options.kernel_name == "auto" && features) {
+      std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
+    }
+    if (options.metric == MetricRule::learn) {  // a metric is for Euclidean distances
+      std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
+      require(!space.families.empty(),
+              "metric 'learn' is for kernels of Euclidean distances, found {}; gamma 'ard' "
+              "learns a width for each input",
+              options.kernel_name);
+    }
     space.metric = options.metric;
     space.per_input = options.width == WidthRule::per_input;
     const bool fixed = options.width == WidthRule::median && options.metric == MetricRule::automatic;
-    // The Laplacian's distance is not Euclidean.
-    if (fixed || options.kernel_name == Laplacian::name) space.metric = MetricRule::identity;
+    if (fixed) space.metric = MetricRule::identity;
     return space;
   }
-  if (options.alpha || options.differential() || !output_scale(options)) return std::nullopt;
+  const bool scaled = options.automatic_loss && has_scale(options.loss);
+  if ((options.alpha && !scaled) || options.differential() || !output_scale(options)) return std::nullopt;
   space.families = {{options.kernel ? "given" : options.kernel_name, options.kernel_parameters}};
   space.width = 1;
   space.metric = MetricRule::identity;
@@ -91,17 +103,40 @@ void standardize(Matrix<double>& Y, const Vector<double>& weights, Vector<double
   }
 }
 
+// As the kernel sees them.
+template <Real T>
+Matrix<double> inputs_of(const HeldRows<T>& held, const InputTransform& transform) {
+  const Matrix<double> X = held.X.template cast<double>();
+  Matrix<double> Z(X.rows(), X.cols());
+  transform.apply(X.data(), X.cols(), X.rows(), X.cols(), Z.data());
+  return Z;
+}
+
 template <Real T>
 ChoiceRows rows_to_choose_on(const HeldRows<T>& held, const InputTransform& transform, const FitOptions& options,
                              Vector<double>& mean, Vector<double>& deviation) {
-  const Matrix<double> X = held.X.template cast<double>();
-  ChoiceRows rows{Matrix<double>(X.rows(), X.cols()), held.Y.template cast<double>(), Vector<double>::Ones(X.rows()),
-                  options.fit_intercept};
-  transform.apply(X.data(), X.cols(), X.rows(), X.cols(), rows.Z.data());
+  ChoiceRows rows{inputs_of(held, transform), held.Y.template cast<double>(), Vector<double>::Ones(held.rows()),
+                  options.fit_intercept, std::is_same_v<T, float> ? std::numeric_limits<float>::epsilon() / 2.0 : 0.0};
   if (held.weights.size() > 0) rows.weights = held.weights.template cast<double>();
   standardize(rows.Y, rows.weights, mean, deviation);
   if (rows.Y.hasNaN()) limit_targets(rows, static_cast<double>(rows_to_hold(options.execution)));
   return rows;
+}
+
+// Scaling by quartiles, where the choice is open and a column has values farther than that many deviations.
+constexpr double far_deviations = 6;
+
+std::optional<InputTransform> robust_alternative(const DataSummary& summary, const FitOptions& options,
+                                                 const InputTransform& transform) {
+  const bool open = options.scale_inputs == InputScaling::automatic && transform.shift.size() > 0 &&
+                    searches_kernel(options) && options.width != WidthRule::median;
+  if (!open) return std::nullopt;
+  Matrix<double> Z(summary.sample.rows(), summary.sample.cols());
+  transform.apply(summary.sample.data(), Z.cols(), Z.rows(), Z.cols(), Z.data());
+  if (!(Z.cwiseAbs().maxCoeff() > far_deviations)) return std::nullopt;
+  FitOptions robust = options;
+  robust.scale_inputs = InputScaling::robust;
+  return input_transform(summary, robust, options.differential());
 }
 
 void take_kernel(const Setting& setting, FitOptions& options) {
@@ -117,22 +152,22 @@ void take_kernel(const Setting& setting, FitOptions& options) {
   }
 }
 
-std::string words(const TriedSetting& best, const InputTransform& transform, double rows, std::size_t tried) {
+std::string words(const TriedSetting& best, const char* scaling, std::optional<double> alpha, double rows,
+                  std::size_t tried) {
   const Setting& setting = best.setting;
   std::string text;
   if (!setting.given) {
-    const auto nu = setting.parameters.find("nu");
-    text = nu == setting.parameters.end() ? setting.kernel : format_text("{} (nu = {})", setting.kernel, nu->second);
-    text += format_text(" kernel of width {:.3g}", setting.width);
+    text = format_text("{} kernel of width {:.3g}", setting.text(), setting.width);
     if (setting.metric == "per input") text += ", with a factor for each input";
     if (setting.metric == "learnt") text += ", in a metric learnt from gradients";
-    if (transform.shift.size() > 0) text += ", inputs scaled";
+    text += scaling;
     text += "; ";
   }
+  if (alpha) text += format_text("alpha {:.3g}: ", *alpha);
   return text + format_text(
-                    "alpha {:.3g}: the smallest error for left-out rows, {:.3g} deviations of the targets, of {} "
-                    "settings tried on up to {:.0f} rows",
-                    setting.alpha, std::sqrt(best.error()), tried, rows);
+                    "the smallest error for left-out rows, {:.3g} deviations of the targets, of {} settings tried on "
+                    "up to {:.0f} rows",
+                    std::sqrt(best.error()), tried, rows);
 }
 
 }  // namespace
@@ -140,6 +175,7 @@ std::string words(const TriedSetting& best, const InputTransform& transform, dou
 bool leaves_choices(const FitOptions& options) {
   if (options.by_evidence) return false;
   if (searches_kernel(options) || (!options.alpha && !options.alpha_by)) return true;
+  if (options.automatic_loss && has_scale(options.loss)) return true;
   return options.approximation == "auto" && !options.sketch && !options.n_components && !options.alpha_by;
 }
 
@@ -161,8 +197,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
         static_cast<Index>(static_cast<double>(rows_to_hold(execution)) * std::min(5.0, 1 / seen_share(summary)));
     const RowSampler sampler(summary.copies, most, 1, Random(options.seed, Stream::evidence_rows));
     const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
-    // Kernel values in float are no better than that.
-    space->least_alpha = sizeof(T) == sizeof(float) ? 1e-5 : 1e-9;
+    space->least_alpha = least_alpha<T>;
     Vector<double> mean, deviation;
     const ChoiceRows some = rows_to_choose_on(held, transform, options, mean, deviation);
     if (!searches_kernel(options)) {
@@ -170,25 +205,45 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     } else if (options.width == WidthRule::median) {
       space->width = median_distance(some.Z, {some.weights.begin(), some.weights.end()}, execution);
     }
-    const TriedSetting best = search_settings(some, *space, execution, report.choices);
+    const std::optional<InputTransform> robust = robust_alternative(summary, options, transform);
+    const Matrix<double> other = robust ? inputs_of(held, *robust) : Matrix<double>();
+    const SearchResult found = search_settings(some, robust ? &other : nullptr, *space, execution, report.choices);
+    const TriedSetting& best = found.best;
+    if (found.alternative) chosen.transform = *robust;
     const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
       return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
     });
     if (taken != report.choices.end()) taken->chosen = true;
     if (searches_kernel(options)) take_kernel(best.setting, chosen);
-    report.text = words(best, transform, some.weights.sum(), report.choices.size());
+    const Matrix<double> residuals = best.result.residuals * deviation.asDiagonal();
+    if (options.automatic_loss) {
+      chosen.loss =
+          scaled_loss(options.loss, median_residual(residuals, some.weights), static_cast<double>(summary.copies));
+    }
     if (const auto scale = output_scale(options); scale && !options.alpha) {
       chosen.alpha = *scale * best.setting.alpha;
       if (!squared) {
         Matrix<double> targets = some.Y * deviation.asDiagonal(), predictions = targets;
         targets.rowwise() += mean.transpose();
-        predictions -= best.result.residuals * deviation.asDiagonal();
+        predictions -= residuals;
         predictions.rowwise() += mean.transpose();
-        chosen.alpha = loss_alpha(options.loss, *chosen.alpha, predictions, targets, some.weights);
+        chosen.alpha = loss_alpha(chosen.loss, *chosen.alpha, predictions, targets, some.weights);
       }
     }
+    const bool quartiles = found.alternative || options.scale_inputs == InputScaling::robust;
+    const char* scaling = transform.shift.size() == 0 ? ""
+                          : quartiles                 ? ", inputs scaled by quartiles"
+                                                      : ", inputs scaled";
+    report.text = words(best, scaling, chosen.alpha, some.weights.sum(), report.choices.size());
   }
+  require(!options.alpha || !options.automatic_loss || !has_scale(options.loss) || space_of(options),
+          "fit: '{}' with kappa or epsilon 'auto' needs alpha 'auto' with this kernel", loss_name(options.loss));
   choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
+  if (options.automatic_loss && has_scale(options.loss)) {
+    const auto [name, values] = *loss_parameters(chosen.loss).begin();
+    report.text += format_text("; {} {:.3g} from the residuals of left-out rows", name, values[0]);
+  }
+  chosen.automatic_loss = false;
   return chosen;
 }
 template FitOptions choose(DataRows<float>&, const FitOptions&, SolveReport&);

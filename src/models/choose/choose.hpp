@@ -27,4 +27,12 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
 double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& predictions,
                   const Matrix<double>& targets, const Vector<double>& weights);
 
+// Whether the loss has a number in units of the targets: kappa or epsilon.
+bool has_scale(const Loss& loss);
+// The loss with that number from the median norm m of residuals of n rows. kappa = 2 m, which for normal residuals of
+// one target is 1.35 deviations: 95 % of the precision of means [Huber 1964]. epsilon = 3 s sqrt(log n / n), at most
+// s / 2, with s = m / 0.6745 [Cherkassky and Ma 2004].
+double median_residual(const Matrix<double>& residuals, const Vector<double>& weights);
+Loss scaled_loss(const Loss& loss, double median_residual, double rows);
+
 }  // namespace carmina

@@ -1,5 +1,6 @@
 // models/choose/exact_errors.cpp -- errors of left-out rows by the inverse of the kernel matrix; gradients; a sample.
 #include "models/choose/exact_errors.hpp"
+#include "models/choose/kernel_slopes.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/fit/kernel_matrices.hpp"
 
@@ -8,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 namespace carmina {
 
@@ -20,11 +20,13 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
   Matrix<double> M = exact_gram<double>(kernel, rows.Z, {}, execution);
   M.diagonal() += alpha * rows.weights.cwiseInverse();
   if (!backend::cholesky(n, M.data(), n, execution)) return out;
-  backend::cholesky_inverse(n, M.data(), n, execution);
-  Vector<double> diagonal = M.diagonal();
+  // M^-1 = UᵀU with U = L^-1, of which the diagonal is enough.
+  const Matrix<double> U = backend::lower_inverse(n, M.data(), n, execution);
+  Vector<double> diagonal = U.colwise().squaredNorm();
   Matrix<double> right(n, p + 1);
   right << rows.Y, Vector<double>::Ones(n);
-  Matrix<double> C = M.selfadjointView<Eigen::Lower>() * right;
+  right = U * right;
+  Matrix<double> C = U.transpose() * right;
   if (rows.intercept) {
     const Vector<double> u = C.col(p);
     const double total = u.sum();
@@ -32,55 +34,29 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
     diagonal -= u.cwiseAbs2() / total;
   }
   out.coefficients = C.leftCols(p);
+  const double rounded = 100 * rows.rounding * rows.rounding * out.coefficients.squaredNorm() / static_cast<double>(p);
   out.residuals.resize(n, p);
   out.squares.resize(n);
   for (Index i = 0; i < n; ++i) {
     const double w = rows.weights[i], kept = alpha * diagonal[i] / w;  // 1 - h
     const double taken = std::min(1.0, w) / w;
     out.residuals.row(i) = out.coefficients.row(i) * (alpha / w / (1 - taken * (1 - kept)));
-    out.squares[i] = out.residuals.row(i).squaredNorm() / static_cast<double>(p);
+    out.squares[i] = out.residuals.row(i).squaredNorm() / static_cast<double>(p) + rounded;
   }
   out.error = out.squares.dot(rows.weights) / rows.weights.sum();
   if (!std::isfinite(out.error)) out.error = std::numeric_limits<double>::infinity();
   return out;
 }
 
-namespace {
-
-// g'(t) of k = g(t) with t = |delta|^2 / 2 in units of the width: (dk / dr) / r. At 0, where it may be infinite, it
-// stands beside delta = 0.
-double slope(const ScalarKernel& kernel, double t) {
-  if (t <= 0) return 0;
-  if (std::holds_alternative<Gaussian>(kernel)) return -std::exp(-t);
-  if (const auto* matern = std::get_if<Matern>(&kernel)) {
-    const double s = std::sqrt(4 * matern->nu * t);
-    if (matern->nu == 0.5) return -std::exp(-s) / s;
-    if (matern->nu == 1.5) return -3 * std::exp(-s);
-    if (matern->nu == 2.5) return -5.0 / 3 * (1 + s) * std::exp(-s);
-  }
-  return visit_stationary([&](const auto& k) { return k.slopes(t).first; }, kernel);
-}
-
-}  // namespace
-
 Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kernel, const Matrix<double>& coefficients,
-                               const Matrix<double>& before, bool diagonal, const Execution& execution) {
-  const Index n = rows.rows(), d = rows.Z.cols(), p = coefficients.cols();
-  const double width = length_scale(kernel)[0];
+                               const Matrix<double>& before, const Execution& execution) {
+  const Index d = rows.Z.cols(), p = coefficients.cols();
   // grad f_j(z_i) = sum_l g'(t_il) c_lj (z_i - z_l) / l^2; the factor of the width drops out below.
-  const Vector<double> norms = rows.Z.rowwise().squaredNorm();
-  constexpr Index together = 128;
-  const Index blocks = (n + together - 1) / together;
-  std::vector<Matrix<double>> sums(static_cast<std::size_t>(blocks));
-  parallel_for(blocks, execution.thread_count(), [&](Index block, int) {
-    const Index first = block * together, count = std::min(together, n - first);
-    Matrix<double> S = rows.Z.middleRows(first, count) * rows.Z.transpose();
-    for (Index i = 0; i < count; ++i) {
-      for (Index l = 0; l < n; ++l) {
-        const double squared = norms[first + i] + norms[l] - 2 * S(i, l);
-        S(i, l) = l == first + i ? 0 : slope(kernel, std::max(0.0, squared) / (2 * width * width));
-      }
-    }
+  const KernelSlopes slopes(kernel, rows.Z);
+  std::vector<Matrix<double>> sums(static_cast<std::size_t>(slopes.blocks()));
+  parallel_for(slopes.blocks(), execution.thread_count(), [&](Index block, int) {
+    const Index first = slopes.first(block), count = slopes.count(block);
+    const Matrix<double> S = slopes.values(block);
     Matrix<double> sum = Matrix<double>::Zero(d, d);
     for (Index j = 0; j < p; ++j) {
       const Matrix<double> weighted = S * coefficients.col(j).asDiagonal();
@@ -94,12 +70,6 @@ Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kerne
   for (const Matrix<double>& sum : sums) A += sum;
   if (before.size() > 0) A = before * A * before.transpose();
   constexpr double least = 1e-8;  // of the largest: below it roots would be of rounding
-  if (diagonal) {
-    const Vector<double> values = A.diagonal();
-    const double largest = values.maxCoeff();
-    if (!(largest > 0) || !std::isfinite(largest)) return Matrix<double>::Identity(d, d);
-    return Vector<double>((values / largest).cwiseMax(least).array().pow(0.25)).asDiagonal();
-  }
   const Eigen::SelfAdjointEigenSolver<Matrix<double>> eigen(A);
   const double largest = eigen.eigenvalues().maxCoeff();
   if (!(largest > 0) || !std::isfinite(largest)) return Matrix<double>::Identity(d, d);
@@ -141,9 +111,7 @@ std::vector<Index> hashed_rows(const ChoiceRows& rows, double wanted) {
 
 ChoiceRows hashed_sample(const ChoiceRows& rows, double wanted) {
   wanted *= rows_for_one(rows);
-  if (rows.weights.sum() <= wanted) return rows;
-  const std::vector<Index> order = hashed_rows(rows, wanted);
-  return {rows.Z(order, Eigen::all), rows.Y(order, Eigen::all), rows.weights(order), rows.intercept};
+  return rows.weights.sum() <= wanted ? rows : rows.at(hashed_rows(rows, wanted));
 }
 
 }  // namespace carmina

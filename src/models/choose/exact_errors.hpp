@@ -13,8 +13,12 @@ struct ChoiceRows {
   Matrix<double> Y;        // (n, p), mean 0, variance 1; NaN where a target is missing
   Vector<double> weights;  // (n), positive
   bool intercept = true;
+  double rounding = 0;  // of the kernel values that the fit will have
 
   Index rows() const { return Z.rows(); }
+  ChoiceRows at(const std::vector<Index>& numbers) const {
+    return {Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept, rounding};
+  }
 };
 
 struct ExactErrors {
@@ -28,17 +32,18 @@ struct ExactErrors {
 // intercept): C = G Y, residuals alpha C_i / w_i, leverages h_i = 1 - alpha G_ii / w_i, and with v_i = min(1, w_i) of
 // the weight of row i taken away it is missed by
 //   e_i = (alpha C_i / w_i) / (1 - v_i h_i / w_i),
-// exactly. A row of weight 2 and two equal rows give the same: of each, one copy is left out. Where targets are
-// missing, each output has rows of its own (pooled_errors).
+// exactly. Rounded kernel values add about rounding |C_j| to a prediction; ten times that counts as error too. A row of
+// weight 2 and two equal rows give the same: of each, one copy is left out. Where targets are missing, each output has
+// rows of its own (pooled_errors).
 ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution);
 
 // P for the metric M = P Pᵀ of average outer products of gradients: with f = K C + b on rows z,
 //   A = sum_i w_i sum_j (df_j / dz)(z_i) (df_j / dz)(z_i)ᵀ,  P = A^(1/4), its largest value 1: M is A^(1/2).
-// [Radhakrishnan2022] takes M = A; the root is milder, and had the smaller errors where it was compared. `diagonal`
-// takes the diagonal of A alone: one factor for each input. `rows` are in a metric already, the rows of the inputs
-// times `before` (empty: the identity), and A is that of the inputs: before (...) beforeᵀ.
+// [Radhakrishnan2022] takes M = A; the root is milder, and had the smaller errors where it was compared. `rows` are
+// in a metric already, the rows of the inputs times `before` (empty: the identity), and A is that of the inputs:
+// before (...) beforeᵀ.
 Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kernel, const Matrix<double>& coefficients,
-                               const Matrix<double>& before, bool diagonal, const Execution& execution);
+                               const Matrix<double>& before, const Execution& execution);
 
 // About `wanted` of the rows by total weight, or all: those whose numbers have the smallest hash. The sample does not
 // depend on the order of rows, on their units (numbers are rounded to 2^-16 of a deviation), nor on whether a row is

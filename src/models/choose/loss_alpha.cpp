@@ -1,4 +1,5 @@
-// models/choose/loss_alpha.cpp -- alpha of other losses than the squared one, from residuals of left-out rows.
+// models/choose/loss_alpha.cpp -- numbers of other losses than the squared one, and their alpha, from residuals of
+// left-out rows.
 #include "losses/row_functions.hpp"
 #include "models/choose/choose.hpp"
 
@@ -61,6 +62,28 @@ double noise_to_signal(const L& loss, const Matrix<double>& f, const Matrix<doub
 
 }  // namespace
 
+bool has_scale(const Loss& loss) {
+  const LossParameters parameters = loss_parameters(loss);
+  return parameters.contains("kappa") || parameters.contains("epsilon");
+}
+
+Loss scaled_loss(const Loss& loss, double median_residual, double rows) {
+  if (!has_scale(loss) || !(median_residual > 0)) return loss;
+  LossParameters parameters = loss_parameters(loss);
+  const double deviation = median_residual / 0.6745;
+  if (parameters.contains("kappa")) parameters["kappa"] = {2 * median_residual};
+  if (parameters.contains("epsilon")) {
+    parameters["epsilon"] = {deviation * std::min(0.5, 3 * std::sqrt(std::log(rows) / rows))};
+  }
+  return make_loss(loss_name(loss), parameters);
+}
+
+double median_residual(const Matrix<double>& residuals, const Vector<double>& weights) {
+  const Vector<double> norms = residuals.rowwise().norm();
+  const Vector<double> seen = (norms.array() > 0).select(weights, 0.0);  // rows without a target have residuals 0
+  return seen.sum() > 0 ? weighted_quantile(norms, seen, 0.5) : 0;
+}
+
 double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& predictions,
                   const Matrix<double>& targets, const Vector<double>& weights) {
   return std::visit(
@@ -84,7 +107,10 @@ double loss_alpha(const Loss& loss, double squared_alpha, const Matrix<double>& 
               if (there.empty()) continue;
               const Matrix<double> y = targets.col(j)(there);
               const Vector<double> w = weights(there), residuals = y - predictions.col(j)(there);
-              const Matrix<double> f = predictions.col(j)(there).array() + weighted_quantile(residuals, w, level);
+              // The row that is the quantile is beside the kink, not on it, where rounding would choose its slope.
+              const double aside = 1e-5 * std::sqrt(residuals.cwiseAbs2().dot(w) / w.sum());
+              const Matrix<double> f =
+                  predictions.col(j)(there).array() + weighted_quantile(residuals, w, level) - aside;
               // The noise that is compared with is that about the mean.
               const double about = (y - f).cwiseAbs2().col(0).dot(w), mean = residuals.cwiseAbs2().dot(w);
               const double ratio = noise_to_signal(Pinball({level}), f, y, w);

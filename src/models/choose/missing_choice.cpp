@@ -10,7 +10,8 @@ namespace carmina {
 namespace {
 
 ChoiceRows part_of(const ChoiceRows& rows, const SeenOutputs& seen) {
-  return {rows.Z(seen.rows, Eigen::all), rows.Y(seen.rows, seen.columns), rows.weights(seen.rows), rows.intercept};
+  return {rows.Z(seen.rows, Eigen::all), rows.Y(seen.rows, seen.columns), rows.weights(seen.rows), rows.intercept,
+          rows.rounding};
 }
 
 // Of the rows that one system may have, where there are so many.
@@ -64,6 +65,20 @@ ExactErrors pooled_errors(const ChoiceRows& rows, const ScalarKernel& kernel, do
   }
   all.squares *= rows.weights.sum() / weight;
   all.error = all.squares.dot(rows.weights) / rows.weights.sum();
+  return all;
+}
+
+ExactEvidence pooled_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha,
+                              const Execution& execution) {
+  ExactEvidence all{0, Vector<double>::Zero(rows.Z.cols()), 0};
+  for (const SeenOutputs& seen : seen_outputs(rows.Y)) {
+    if (seen.rows.size() < 2) continue;
+    const ExactEvidence found = exact_evidence(part_of(rows, seen), kernel, alpha, execution);
+    if (!std::isfinite(found.value)) return found;
+    all.value += found.value;
+    all.by_factor += found.by_factor;
+    all.by_alpha += found.by_alpha;
+  }
   return all;
 }
 

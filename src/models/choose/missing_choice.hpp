@@ -1,6 +1,6 @@
 // models/choose/missing_choice.hpp -- choices where targets are missing: each output by the rows that have it.
 #pragma once
-#include "models/choose/exact_errors.hpp"
+#include "models/choose/exact_evidence.hpp"
 #include "models/fit/summary.hpp"
 
 #include <vector>
@@ -19,6 +19,10 @@ double seen_share(const DataSummary& summary);
 // Errors of rows left out, each output predicted from the rows that have it: as of one fit for each pattern, pooled
 // over the targets that are there. Residuals and coefficients are 0 where a target is missing.
 ExactErrors pooled_errors(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution);
+
+// The evidence of the patterns together.
+ExactEvidence pooled_evidence(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha,
+                              const Execution& execution);
 
 // Leaves at most so many rows, by weight, to each of the outputs; where there are many patterns, fewer, so that the
 // systems of all together take at most four times the work of one. Which ones does not depend on the order of rows.

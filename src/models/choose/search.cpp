@@ -1,186 +1,100 @@
-// models/choose/search.cpp -- steps in the logarithms of width and alpha, families, metrics.
+// models/choose/search.cpp -- the order of a search: families, scaling, metrics, all rows.
 #include "models/choose/search.hpp"
-#include "models/fit/summary.hpp"
+#include "models/choose/missing_choice.hpp"
+#include "models/choose/trials.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace carmina {
 namespace {
 
-constexpr double coarse_rows = 400, metric_rows = 1000;
+constexpr double coarse_rows = 400, search_rows = 600;
 constexpr double first_alpha = 0.03;  // of a variance: where the search begins
+constexpr double gain_of_alternative = 0.98;
 
-// Widths, in median distances, that the search of a family begins with.
-double first_width(const ScalarKernel& kernel) {
-  if (const auto* matern = std::get_if<Matern>(&kernel)) return matern->nu < 1 ? 2.0 : matern->nu < 2 ? 1.0 : 0.8;
-  return std::holds_alternative<Laplacian>(kernel) ? 3.0 : 0.7;
+TriedSetting best_family(Trials& trials, const ChoiceRows& rows) {
+  const SearchSpace& space = trials.space();
+  const ChoiceRows some = hashed_sample(rows, coarse_rows);
+  const double median = trials.median_distance_of(some);
+  const auto start = [&](std::size_t family, double moved, double alpha) {
+    Setting setting{space.families[family].first, space.families[family].second};
+    setting.given = space.kernel;
+    setting.width = space.width ? *space.width : moved * first_width(setting.scalar()) * median;
+    setting.alpha = space.alpha.value_or(alpha);
+    return setting;
+  };
+  std::vector<TriedSetting> found(space.families.size());
+  found[0] = trials.polish(some, start(0, 1, first_alpha), {std::log(2.5), std::log(6.0), 0.4, 16});
+  // Where the first family went, the others begin.
+  const Setting first = found[0].setting;
+  const double moved = space.width ? 1 : first.width / (first_width(first.scalar()) * median);
+  trials.side_by_side(found.size() - 1, [&](std::size_t task, Trials& own) {
+    found[task + 1] = own.polish(some, start(task + 1, moved, first.alpha), {0.55, 1.1, 0.4, 10});
+  });
+  std::stable_sort(found.begin(), found.end(), smaller_error);
+  // The best and what is near it, on all of these rows.
+  std::size_t finals = 1;
+  if (found.size() > 1 && found[1].error() <= 1.1 * found[0].error()) finals = 2;
+  found.resize(finals);
+  trials.side_by_side(finals, [&](std::size_t task, Trials& own) {
+    found[task] = own.polish(rows, found[task].setting, {0.45, 0.9, 0.22, 8});
+  });
+  return *std::min_element(found.begin(), found.end(), smaller_error);
 }
 
-double median_of(const ChoiceRows& rows, const Execution& execution) {
-  return median_distance(rows.Z, {rows.weights.begin(), rows.weights.end()}, execution);
+// The mean difference of squared errors is above its standard error.
+bool clearly_better(const TriedSetting& a, const TriedSetting& b, const Vector<double>& weights) {
+  if (!std::isfinite(a.error()) || !std::isfinite(b.error())) return a.error() < b.error();
+  const Vector<double> gain = b.result.squares - a.result.squares;
+  const double total = weights.sum(), mean = gain.dot(weights) / total;
+  const double variance = (gain.array() - mean).square().matrix().dot(weights) / total;
+  return mean > std::sqrt(variance / total);
 }
-
-class Search {
- public:
-  Search(const SearchSpace& space, const Execution& execution, ChoiceLog& log)
-      : space_(space), execution_(execution), log_(log) {}
-
-  TriedSetting evaluate(const ChoiceRows& rows, const Setting& setting) {
-    TriedSetting trial{setting, exact_errors(rows, setting.scalar(), setting.alpha, execution_), rows.weights.sum()};
-    log_.push_back({kernel_text(setting), setting.width, setting.metric, setting.alpha, "exact", trial.rows,
-                    std::sqrt(trial.error()), false});
-    return trial;
-  }
-
-  // Pattern search from a setting: a step in one of the two logarithms that helps is taken again; when none does, steps
-  // are halved. `rows` are in the setting's metric.
-  TriedSetting polish(const ChoiceRows& rows, const Setting& start, double width_step, double alpha_step,
-                      double least_step, int most) {
-    TriedSetting best = evaluate(rows, start);
-    int used = 1;
-    std::map<std::pair<long, long>, bool> seen;
-    const auto key = [](const Setting& s) {
-      return std::pair(std::lround(1e4 * std::log(s.width)), std::lround(1e4 * std::log(s.alpha)));
-    };
-    seen[key(start)] = true;
-    const auto attempt = [&](double width_factor, double alpha_factor) {
-      if (used >= most) return false;
-      Setting next = best.setting;
-      next.width *= width_factor;
-      next.alpha *= alpha_factor;
-      if (next.alpha < space_.least_alpha || next.alpha > 1e7 || seen[key(next)]) return false;
-      seen[key(next)] = true;
-      ++used;
-      TriedSetting trial = evaluate(rows, next);
-      if (!(trial.error() < best.error() * (1 - 1e-4))) return false;
-      best = std::move(trial);
-      return true;
-    };
-    const auto along = [&](double width_factor, double alpha_factor) {
-      bool moved = false;
-      while (attempt(width_factor, alpha_factor)) moved = true;
-      return moved;
-    };
-    for (; width_step >= least_step && used < most; width_step /= 2, alpha_step /= 2) {
-      for (bool moved = true; moved && used < most;) {
-        moved = false;
-        if (!space_.alpha) {
-          const double f = std::exp(alpha_step);
-          moved = along(1, f) || along(1, 1 / f) || moved;
-        }
-        if (!space_.width) {
-          const double f = std::exp(width_step);
-          moved = along(f, 1) || along(1 / f, 1) || moved;
-        }
-      }
-    }
-    return best;
-  }
-
-  TriedSetting families(const ChoiceRows& rows) {
-    const ChoiceRows some = hashed_sample(rows, coarse_rows);
-    const double median = median_of(some, execution_);
-    std::vector<TriedSetting> found;
-    double moved = 1, alpha = first_alpha;  // where the first family went, the others begin
-    for (const auto& [kernel, parameters] : space_.families) {
-      Setting start{kernel, parameters};
-      start.given = space_.kernel;
-      start.width = space_.width ? *space_.width : moved * first_width(start.scalar()) * median;
-      start.alpha = space_.alpha.value_or(alpha);
-      const double reach = found.empty() ? 1 : 0.6;
-      found.push_back(polish(some, start, reach * std::log(2.5), reach * std::log(6.0), 0.4, found.empty() ? 16 : 10));
-      const Setting& best = found[0].setting;
-      if (!space_.width) moved = best.width / (first_width(best.scalar()) * median);
-      alpha = best.alpha;
-    }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); });
-    if (some.rows() == rows.rows() && found.size() == 1) return refined(rows, found[0]);
-    // The best and what is near it, on all rows.
-    std::vector<TriedSetting> finals;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (finals.size() >= 2 || (i > 0 && found[i].error() > 1.1 * found[0].error())) break;
-      finals.push_back(refined(rows, found[i]));
-    }
-    return *std::min_element(finals.begin(), finals.end(),
-                             [](const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); });
-  }
-
-  TriedSetting with_metric(const ChoiceRows& rows, const TriedSetting& plain) {
-    if (space_.metric == MetricRule::identity || rows.Z.cols() < 2) return plain;
-    const bool asked = space_.metric == MetricRule::learn || space_.per_input;
-    const ChoiceRows some = hashed_sample(rows, metric_rows);
-    const double median = median_of(some, execution_);
-    const TriedSetting base = some.rows() == rows.rows() ? plain : evaluate(some, plain.setting);
-    if (!std::isfinite(base.error())) return plain;
-    std::optional<TriedSetting> best;
-    for (const bool diagonal : {true, false}) {
-      if (asked && diagonal != space_.per_input) continue;
-      TriedSetting at = base;
-      TriedSetting round_best = base;
-      ChoiceRows seen = some;
-      for (int round = 0; round < 2; ++round) {
-        Setting next = at.setting;
-        next.metric = diagonal ? "per input" : "learnt";
-        next.P = gradient_metric(seen, at.setting.scalar(), at.result.coefficients, at.setting.P, diagonal, execution_);
-        ChoiceRows moved = in_metric(some, next.P);
-        const double scale = median / median_of(moved, execution_);
-        next.P *= scale;
-        moved.Z *= scale;
-        TriedSetting trial = polish(moved, next, 0.5, 1.0, 0.4, 5);
-        const bool better = trial.error() < round_best.error();
-        at = std::move(trial);
-        seen = std::move(moved);
-        if (better) round_best = at;
-        if (!better && at.error() > 1.1 * round_best.error()) break;
-      }
-      if (round_best.setting.P.size() > 0 && (!best || round_best.error() < best->error())) best = round_best;
-      if (asked && !best) best = at;
-    }
-    if (!best || (!asked && !clearly_better(*best, base, some.weights))) return plain;
-    if (some.rows() == rows.rows()) return *best;
-    return polish(in_metric(rows, best->setting.P), best->setting, 0.3, 0.7, 0.3, 4);
-  }
-
-  static std::string kernel_text(const Setting& setting) {
-    const auto nu = setting.parameters.find("nu");
-    return nu == setting.parameters.end() ? setting.kernel : format_text("{} {}", setting.kernel, nu->second);
-  }
-
- private:
-  TriedSetting refined(const ChoiceRows& rows, const TriedSetting& coarse) {
-    return polish(rows, coarse.setting, 0.45, 0.9, 0.22, 8);
-  }
-
-  // The mean difference of squared errors is above its standard error.
-  static bool clearly_better(const TriedSetting& a, const TriedSetting& b, const Vector<double>& weights) {
-    const Vector<double> gain = b.result.squares - a.result.squares;
-    const double total = weights.sum(), mean = gain.dot(weights) / total;
-    const double variance = (gain.array() - mean).square().matrix().dot(weights) / total;
-    return mean > std::sqrt(variance / total);
-  }
-
-  const SearchSpace& space_;
-  const Execution& execution_;
-  ChoiceLog& log_;
-};
 
 }  // namespace
 
 std::vector<std::pair<std::string, KernelParameters>> automatic_families() {
-  return {{"matern", {{"nu", 1.5}}}, {"matern", {{"nu", 0.5}}}, {"matern", {{"nu", 2.5}}}, {"gaussian", {}}};
+  return {{"matern", {{"nu", 1.5}}},
+          {"matern", {{"nu", 0.5}}},
+          {"matern", {{"nu", 2.5}}},
+          {"gaussian", {}},
+          {"laplacian", {}}};
 }
 
 ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {
-  return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept};
+  return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept, rows.rounding};
 }
 
-TriedSetting search_settings(const ChoiceRows& rows, const SearchSpace& space, const Execution& execution,
-                             ChoiceLog& log) {
-  Search search(space, execution, log);
-  return search.with_metric(rows, search.families(rows));
+SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alternative, const SearchSpace& space,
+                             const Execution& execution, ChoiceLog& log) {
+  Trials trials(space, execution, log);
+  const std::vector<Index> numbers = hashed_rows(rows, search_rows * rows_for_one(rows));
+  ChoiceRows some = rows.at(numbers);
+  SearchResult found{best_family(trials, some)};
+  if (alternative) {
+    ChoiceRows others = some;
+    others.Z = (*alternative)(numbers, Eigen::all);
+    TriedSetting trial = best_family(trials, others);
+    if (trial.error() < gain_of_alternative * found.best.error()) {
+      found = {std::move(trial), true};
+      some = std::move(others);
+    }
+  }
+  std::optional<TriedSetting> metric = best_metric(trials, some, found.best);
+  const bool more = some.rows() < rows.rows();
+  if (more) {  // decided on all rows
+    some = rows;
+    if (found.alternative) some.Z = *alternative;
+    found.best = trials.evaluate_near(some, found.best.setting);
+    if (metric) metric = trials.evaluate_near(in_metric(some, metric->setting.P), metric->setting);
+  }
+  if (metric && (space.metric_asked() || clearly_better(*metric, found.best, some.weights))) {
+    found.best = std::move(*metric);
+  }
+  if (more) found.best = more_evidence(trials, some, found.best);
+  if (more) found.best = trials.polish(in_metric(some, found.best.setting.P), found.best, {0.3, 0.7, 0.3, 4});
+  return found;
 }
 
 }  // namespace carmina

@@ -1,5 +1,6 @@
 // models/file/fit_record_json.cpp -- the record of a fit to and from JSON.
 #include "models/file/fit_record_json.hpp"
+#include "models/file/json_fields.hpp"
 
 #include <limits>
 #include <utility>
@@ -9,32 +10,23 @@ namespace {
 
 using Json = nlohmann::json;
 
-// each(name, member) for what is written as it is.
-template <class Record, class Each>
-void plain_members(Record& record, const Each& each) {
-  each("approximation", record.approximation);
-  each("n_components", record.n_components);
-  each("alpha", record.alpha);
-  each("fit_intercept", record.fit_intercept);
-  each("scale_inputs", record.scale_inputs);
-  each("fill_missing", record.fill_missing);
-  each("seed", record.seed);
-  each("rows", record.rows);
-  each("input_names", record.input_names);
-  each("target_names", record.target_names);
-}
+// What is written as it is.
+constexpr auto record_fields =
+    fields(JsonField{"approximation", &FitRecord::approximation}, JsonField{"n_components", &FitRecord::n_components},
+           JsonField{"alpha", &FitRecord::alpha}, JsonField{"fit_intercept", &FitRecord::fit_intercept},
+           JsonField{"scale_inputs", &FitRecord::scale_inputs}, JsonField{"fill_missing", &FitRecord::fill_missing},
+           JsonField{"seed", &FitRecord::seed}, JsonField{"rows", &FitRecord::rows},
+           JsonField{"input_names", &FitRecord::input_names}, JsonField{"target_names", &FitRecord::target_names});
+constexpr auto choice_fields =
+    fields(JsonField{"kernel", &Choice::kernel}, JsonField{"metric", &Choice::metric},
+           JsonField{"alpha", &Choice::alpha}, JsonField{"approximation", &Choice::approximation},
+           JsonField{"rows", &Choice::rows}, JsonField{"chosen", &Choice::chosen});
 
 Json choices_to_json(const std::vector<Choice>& choices) {
   Json rows = Json::array();
   for (const Choice& choice : choices) {
-    rows.push_back({{"kernel", choice.kernel},
-                    {"length_scale", choice.length_scale},
-                    {"metric", choice.metric},
-                    {"alpha", choice.alpha},
-                    {"approximation", choice.approximation},
-                    {"rows", choice.rows},
-                    {"error", choice.error},
-                    {"chosen", choice.chosen}});
+    Json& row = rows.emplace_back(Json{{"length_scale", choice.length_scale}, {"error", choice.error}});
+    put_fields(row, choice, choice_fields);
   }
   return rows;
 }
@@ -73,14 +65,9 @@ SolveReport report_from_json(const Json& json) {
   json.at("seconds").get_to(report.seconds);
   report.text = json.value("text", std::string());
   for (const Json& row : json.value("choices", Json::array())) {
-    Choice choice{row.at("kernel"),
-                  0,
-                  row.at("metric"),
-                  row.at("alpha"),
-                  row.at("approximation"),
-                  row.at("rows"),
-                  std::numeric_limits<double>::infinity(),
-                  row.at("chosen")};
+    Choice choice{};
+    choice.error = std::numeric_limits<double>::infinity();
+    get_fields(row, choice, choice_fields);
     get_finite(row, "length_scale", choice.length_scale);
     get_finite(row, "error", choice.error);
     report.choices.push_back(std::move(choice));
@@ -101,13 +88,13 @@ Json record_to_json(const FitRecord& record) {
                {"non_crossing", record.non_crossing},
                {"evidence", record.evidence ? Json(*record.evidence) : Json()},
                {"report", report_to_json(record.report)}};
-  plain_members(record, [&](const char* name, const auto& value) { json[name] = value; });
+  put_fields(json, record, record_fields);
   return json;
 }
 
 FitRecord record_from_json(const Json& json) {
   FitRecord record;
-  plain_members(record, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+  get_fields(json, record, record_fields);
   record.sampling = parse_sampling(json.value("sampling", std::string("iid")));
   record.sketch = json.value("sketch", sketches::Parameters());
   if (json.contains("loss")) {

@@ -1,6 +1,7 @@
 // models/file/spectral_mixture_file.cpp -- a learnt spectral mixture to and from its file: arrays as tensors, the rest
 // as one JSON text.
 #include "models/file/fit_record_json.hpp"
+#include "models/file/json_fields.hpp"
 #include "models/mixture/mixture_state.hpp"
 
 #include <carmina/core/error.hpp>
@@ -36,21 +37,16 @@ Matrix<double> unpacked(const Matrix<double>& values, Index n, const char* name)
   return L;
 }
 
-// What the fit was asked, as far as it is not in the record: each(name, member) for what is written as it is.
-template <class Options, class Each>
-void plain_members(Options& o, const Each& each) {
-  each("n_mixtures", o.n_mixtures);
-  each("n_components", o.n_components);
-  each("solver", o.solver);
-  each("max_iter", o.max_iter);
-  each("tol", o.tol);
-  each("learning_rate", o.learning_rate);
-  each("step_draws", o.step_draws);
-  each("n_draws", o.n_draws);
-  each("n_starts", o.n_starts);
-  each("n_inducing", o.n_inducing);
-  each("learning_rows", o.learning_rows);
-}
+// What the fit was asked, as far as it is not in the record: what is written as it is.
+constexpr auto option_fields = fields(
+    JsonField{"n_mixtures", &SpectralMixtureOptions::n_mixtures},
+    JsonField{"n_components", &SpectralMixtureOptions::n_components},
+    JsonField{"solver", &SpectralMixtureOptions::solver}, JsonField{"max_iter", &SpectralMixtureOptions::max_iter},
+    JsonField{"tol", &SpectralMixtureOptions::tol}, JsonField{"learning_rate", &SpectralMixtureOptions::learning_rate},
+    JsonField{"step_draws", &SpectralMixtureOptions::step_draws},
+    JsonField{"n_draws", &SpectralMixtureOptions::n_draws}, JsonField{"n_starts", &SpectralMixtureOptions::n_starts},
+    JsonField{"n_inducing", &SpectralMixtureOptions::n_inducing},
+    JsonField{"learning_rows", &SpectralMixtureOptions::learning_rows});
 
 Json options_to_json(const SpectralMixtureOptions& o) {
   const auto* given = std::get_if<LearntFactors>(&o.coupling);
@@ -61,13 +57,13 @@ Json options_to_json(const SpectralMixtureOptions& o) {
                {"outputs", coupling_name(o.coupling)},
                {"rank", factors.rank},
                {"phases", factors.phases}};
-  plain_members(o, [&](const char* name, const auto& value) { json[name] = value; });
+  put_fields(json, o, option_fields);
   return json;
 }
 
 SpectralMixtureOptions options_from_json(const Json& json) {
   SpectralMixtureOptions o;
-  plain_members(o, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+  get_fields(json, o, option_fields);
   o.parameterization = parse_parameterization(json.at("parameterization").get<std::string>());
   o.allocation = parse_allocation(json.at("allocation").get<std::string>());
   o.kl_copies = parse_kl_copies(json.at("kl_copies").get<std::string>());

@@ -52,11 +52,8 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   if (options.by_evidence) {
     SolveReport learning;
     FitOptions learnt = options.without_choices();
-    FitOptions features = learnt;  // the evidence is theirs, whatever is fitted with the kernel they find
-    features.approximation = "fourier";
-    features.sketch.reset();
-    if (learnt.approximation != "fourier" || learnt.sketch) features.n_components = usual_components;
-    const LearntKernel found = learn_from_rows(rows, features, learning);
+    // The evidence is that of features, whatever is fitted with the kernel they find.
+    const LearntKernel found = learn_from_rows(rows, learnt.with_fourier_features(), learning);
     learnt.by_evidence = false;
     learnt.kernel = found.kernel;
     learnt.alpha = found.alpha;

@@ -15,7 +15,7 @@ namespace carmina {
 template <Real T>
 MachinePath<T> FitPipeline<T>::run_path(const std::vector<double>& alphas, bool leave_one_out) {
   require(task.squared, "path: it is for the squared loss, found loss '{}'", loss_name(options.loss));
-  require(task.may_factor(), "path: solver must be 'auto' or 'direct', found '{}'", options.solver);
+  require_factors(task, "path");
   require(!options.by_evidence, "path: alpha is chosen in one way, found 'evidence' too");
   require(!alphas.empty(), "path: the list of alphas is empty");
   for (const double alpha : alphas) {

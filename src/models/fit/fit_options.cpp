@@ -27,6 +27,19 @@ std::string input_scaling_name(const InputScaling& scaling) {
   return input_scaling_names()[static_cast<std::size_t>(scaling.rule())];
 }
 
+namespace {
+constexpr Words<AlphaScore, 2> alpha_scores{"alpha's score", {"gcv", "leave_one_out"}};
+constexpr Words<MetricRule, 3> metrics{"metric", {"auto", "identity", "learn"}};
+}  // namespace
+
+std::vector<std::string> alpha_score_names() { return alpha_scores.names(); }
+AlphaScore parse_alpha_score(const std::string& name) { return alpha_scores.parse(name); }
+std::string alpha_score_name(AlphaScore score) { return alpha_scores.name(score); }
+
+std::vector<std::string> metric_names() { return metrics.names(); }
+MetricRule parse_metric(const std::string& name) { return metrics.parse(name); }
+std::string metric_name(MetricRule rule) { return metrics.name(rule); }
+
 const std::vector<NumberOption>& number_options() {
   static const std::vector<NumberOption> all = {
       {"max_iter", &FitOptions::max_iter,
@@ -48,17 +61,7 @@ double FitOptions::moment_bytes(Index p) const {
   return sizeof(double) * order * order;
 }
 
-FitOptions FitOptions::without_choices() const {
-  FitOptions fixed = *this;
-  if (scale_inputs == InputScaling::automatic) fixed.scale_inputs = width_from_data();
-  if (kernel_name == "auto") fixed.kernel_name = Gaussian::name;
-  if (approximation == "auto") fixed.approximation = "fourier";
-  fixed.width = WidthRule::median;
-  fixed.metric = MetricRule::identity;
-  fixed.n_components = components();
-  fixed.alpha = alpha.value_or(usual_alpha);
-  return fixed;
-}
+std::string FitOptions::settled_kernel_name() const { return kernel_name == "auto" ? Gaussian::name : kernel_name; }
 
 namespace {
 
@@ -105,7 +108,7 @@ void FitOptions::check() const {
   require(task.alpha >= 0 && std::isfinite(task.alpha), "alpha must be finite and not negative, found {}", task.alpha);
   require(!by_evidence || squared, "alpha 'evidence' is for the squared loss, found loss '{}'", loss_name(loss));
   if (alpha_by) {
-    const char* rule = *alpha_by == AlphaScore::gcv ? "gcv" : "leave_one_out";
+    const std::string rule = alpha_score_name(*alpha_by);
     require(squared, "alpha '{}' is for the squared loss, found loss '{}'", rule, loss_name(loss));
     require(task.may_factor(), "alpha '{}' is for solver 'auto' or 'direct', found '{}'", rule, solver);
     require(!by_evidence, "alpha is chosen in one way, found 'evidence' and '{}'", rule);

@@ -102,7 +102,7 @@ const PlannedWay& FitPipeline<T>::choose() {
   }
   const WayInfo& way = *best->way;
   const std::string_view name = way.solver.word;
-  const PlannedWay* direct = plan_.find(Solver::direct);
+  const PlannedWay* direct = plan_.factored();
   const double order = way.order(task);
   if (!task.automatic()) {
     report.reason = format_text("{}: asked for", name);
@@ -113,9 +113,9 @@ const PlannedWay& FitPipeline<T>::choose() {
     if (other_work < 20 * work) {
       report.reason += format_text("; {:.2g} of the work of cg by the stored rates", work / other_work);
     }
-  } else if (!direct && plan_.direct_bytes > 0) {
+  } else if (!direct && plan_.factored_bytes > 0) {
     report.reason = format_text("cg: with a matrix of order {:.0f} the fit would need {}, the memory budget is {}",
-                                order, format_bytes(plan_.direct_bytes), format_bytes(plan_.limit));
+                                order, format_bytes(plan_.factored_bytes), format_bytes(plan_.limit));
   } else {
     report.reason = format_text("{}: faster than factoring a matrix of order {:.0f}, by the stored rates", name, order);
   }
@@ -132,8 +132,8 @@ KernelMachine<T> FitPipeline<T>::run() {
 }
 
 template <Real T>
-KernelMachine<T> FitPipeline<T>::turn_to(Solver solver, const std::string& reason) {
-  const PlannedWay planned = *plan_.find(solver);
+KernelMachine<T> FitPipeline<T>::factor_instead(const std::string& reason) {
+  const PlannedWay planned = *plan_.factored();
   auto seconds = std::move(report.seconds);
   report = {};
   report.seconds = std::move(seconds);
@@ -178,14 +178,14 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
   features.moments(sums);
-  if (options.keep_moments && (task.fourier() || task.anchors_alone())) moments = std::make_shared<const Moments>(sums);
+  if (options.keep_moments && task.keeps_moments()) moments = std::make_shared<const Moments>(sums);
   return sums;
 }
 
 template <Real T>
 KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution) {
   FitRecord record;
-  record.approximation = task.sketch ? sketch_name(*task.sketch) : task.exact() ? "exact" : "fourier";
+  record.approximation = task.approximation_name();
   record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.components();
   if (task.sketch) record.sketch = sketch_parameters(*task.sketch);
   record.loss = options.loss;

@@ -91,9 +91,9 @@ class FitPipeline {
   // The problem of the outputs of one pattern alone: their part of A, and of the origin.
   OutputFactor outputs_of(const TargetPattern& pattern) const;
   Vector<double> origin_of(const TargetPattern& pattern) const { return origin(pattern.columns); }
-  // Another way in the place of one that failed.
-  KernelMachine<T> turn_to(Solver solver, const std::string& reason);
-  bool has_planned(Solver solver) const { return plan_.find(solver) != nullptr; }
+  // A way that factors its system in the place of one that failed, where the plan has such a way.
+  bool may_factor() const { return plan_.factored() != nullptr; }
+  KernelMachine<T> factor_instead(const std::string& reason);
 
  private:
   void see_missing_targets();  // what `task` must know of them

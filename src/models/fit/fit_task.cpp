@@ -1,4 +1,4 @@
-// models/fit/fit_task.cpp -- the sizes of a fit, from its options and the shape of the data.
+// models/fit/fit_task.cpp -- what the words of the options stand for, and the sizes of a fit.
 #include "models/fit/fit_task.hpp"
 
 #include <carmina/core/error.hpp>
@@ -12,6 +12,7 @@ namespace carmina {
 
 // Approximation's words, in its order; the words of a sketch are names of sketches.
 constexpr std::array<std::string_view, 2> approximation_words{"fourier", "exact"};
+constexpr std::string_view fourier_word = approximation_words[0];
 
 std::vector<std::string> approximation_names() {
   std::vector<std::string> names = sketches::sketch_names();
@@ -28,6 +29,7 @@ Approximation parse_approximation(const std::string& word) {
 
 bool FitRecord::fourier() const { return parse_approximation(approximation) == Approximation::fourier; }
 bool FitRecord::exact() const { return parse_approximation(approximation) == Approximation::exact; }
+bool FitRecord::has_deviations() const { return fourier() || exact() || approximation == sketches::SubSample::name; }
 std::optional<sketches::Distribution> FitRecord::chosen_sketch() const {
   if (fourier() || exact()) return std::nullopt;
   return sketches::make_sketch(approximation, n_components, sketch);
@@ -42,6 +44,33 @@ std::optional<sketches::Distribution> FitOptions::chosen_sketch() const {
   return sketches::make_sketch(approximation, components());
 }
 
+bool FitOptions::fourier() const { return !sketch && parse_approximation(approximation) == Approximation::fourier; }
+bool FitOptions::exact() const { return !sketch && parse_approximation(approximation) == Approximation::exact; }
+bool FitOptions::learns_in_parts() const {
+  return !sketch && approximation == fourier_word && std::holds_alternative<Squared>(loss);
+}
+
+FitOptions FitOptions::with_fourier_features() const {
+  FitOptions other = *this;
+  if (!fourier()) other.n_components.reset();  // those of a sketch
+  other.approximation = fourier_word;
+  other.sketch.reset();
+  return other;
+}
+
+FitOptions FitOptions::without_choices() const {
+  FitOptions fixed = *this;
+  if (scale_inputs == InputScaling::automatic) fixed.scale_inputs = width_from_data();
+  fixed.kernel_name = settled_kernel_name();
+  fixed.approximation = FitTask(*this).approximation_name();
+  fixed.width = WidthRule::median;
+  fixed.metric = MetricRule::identity;
+  fixed.n_components = components();
+  fixed.alpha = alpha.value_or(usual_alpha);
+  fixed.automatic_loss = false;
+  return fixed;
+}
+
 FitTask::FitTask(const FitOptions& given)
     : options(given),
       approximation(given.sketch ? Approximation::sketch : parse_approximation(given.approximation)),
@@ -52,7 +81,7 @@ FitTask::FitTask(const FitOptions& given)
       smooth(carmina::smooth(given.loss)) {
   separable = given.kernel ? given.kernel->separable() != nullptr : !given.differential();
   // A sketch whose outputs are not separable has no normal equations: its squared loss is minimised as any other.
-  if (sketch && squared && !separable && solver == Solver::direct) solver = Solver::automatic;
+  if (sketch && squared && !separable && solver.factors) solver = Solver::automatic;
 }
 
 FitTask::FitTask(const FitOptions& given, Index dim_in, Index dim_out, double rows, std::size_t bytes)
@@ -74,6 +103,10 @@ FitTask::FitTask(const FitOptions& given, Index dim_in, Index dim_out, double ro
     }
   }
   if (separable) order = m;
+}
+
+std::string FitTask::approximation_name() const {
+  return sketch ? sketch_name(*sketch) : std::string(approximation_words[static_cast<std::size_t>(approximation)]);
 }
 
 RowGrid FitTask::grid() const { return RowGrid::of(static_cast<Index>(std::min(n, 1e15)), static_cast<Index>(d + p)); }

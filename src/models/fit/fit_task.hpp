@@ -10,14 +10,16 @@
 namespace carmina {
 
 enum class Approximation { fourier, exact, sketch };
-// A solver by the word of FitOptions for it. The table of ways has them all; those that other code asks about are here.
+// A solver by the word of FitOptions for it. The table of ways has them all; those that several of its files name are
+// here.
 struct Solver {
   std::string_view word;
+  bool factors = false;  // its system is in memory: paths of alphas, rows left out and sums to be kept come with that
   static const Solver automatic, direct, cg;
 
   bool operator==(const Solver&) const = default;
 };
-inline constexpr Solver Solver::automatic{"auto"}, Solver::direct{"direct"}, Solver::cg{"cg"};
+inline constexpr Solver Solver::automatic{"auto"}, Solver::direct{"direct", true}, Solver::cg{"cg"};
 
 Solver parse_solver(const std::string& word);  // Error for one that the table has not
 
@@ -58,7 +60,8 @@ struct FitTask : TaskKind {
   FitTask(const FitOptions& options, Index dim_in, Index dim_out, double rows, std::size_t bytes);
 
   bool automatic() const { return solver == Solver::automatic; }
-  bool may_factor() const { return automatic() || solver == Solver::direct; }  // and not iterate
+  bool takes(const Solver& one) const { return automatic() || solver == one; }
+  bool may_factor() const { return automatic() || solver.factors; }  // and not iterate
   bool fourier() const { return approximation == Approximation::fourier; }
   bool exact() const { return approximation == Approximation::exact; }
   bool sketched() const { return approximation == Approximation::sketch; }
@@ -67,6 +70,10 @@ struct FitTask : TaskKind {
     const auto* chosen = sketch ? std::get_if<sketches::SubSample>(&*sketch) : nullptr;
     return chosen && chosen->weights.size() == 0 && separable;
   }
+  // What deviations of predictions are made of: sums over the rows, or the kernel matrix of an exact machine.
+  bool keeps_moments() const { return fourier() || anchors_alone(); }
+  bool has_deviations() const { return keeps_moments() || exact(); }
+  std::string approximation_name() const;                 // for a record: "fourier", "exact" or a sketch's name
   bool fewer_rows() const { return separable && n < m; }  // than features
   double kernel_order() const { return separable ? n : n * p; }
   double seen() const { return n * p * seen_share; }  // targets that are there

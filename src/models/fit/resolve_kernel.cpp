@@ -14,6 +14,7 @@ namespace {
 
 // Median and quartiles of each column's sample in the place of mean and deviation; values beyond `robust_limit` such
 // deviations count as that far. A column whose quartiles are equal takes its deviation.
+constexpr double automatic_limit = 8;
 constexpr double robust_limit = 5, quartile_deviations = 1.349;
 
 InputTransform robust_transform(const DataSummary& summary, InputTransform transform, bool common_factor) {
@@ -55,7 +56,11 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
   InputTransform transform;
   if (options.fill_missing) transform.fill = summary.input_mean;
   InputScaling::Rule rule = options.scale_inputs.rule();
-  if (rule == InputScaling::automatic) rule = options.width_from_data() ? InputScaling::standard : InputScaling::none;
+  if (rule == InputScaling::automatic) {
+    rule = options.width_from_data() ? InputScaling::standard : InputScaling::none;
+    // A value far from all others says little about the target, and much would be made of it.
+    if (rule == InputScaling::standard && !common_factor) transform.limit = automatic_limit;
+  }
   if (rule == InputScaling::robust) return robust_transform(summary, std::move(transform), common_factor);
   if (rule == InputScaling::standard) {
     transform.shift = summary.input_mean;
@@ -72,7 +77,7 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
 
 Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transform, const FitOptions& options) {
   if (options.kernel) return *options.kernel;
-  const std::string name = options.kernel_name == "auto" ? Gaussian::name : options.kernel_name;
+  const std::string name = options.settled_kernel_name();
   KernelParameters parameters = options.kernel_parameters;
   if (name == Polynomial::name && !parameters.contains("gamma")) {
     parameters["gamma"] = 1 / static_cast<double>(summary.input_mean.size());

@@ -32,4 +32,12 @@ class SketchedRows {
   Matrix<T> kept_;  // features of the fit's own rows; empty: not kept
 };
 
+// Features of a sub-sample again, from its anchors: what a fit summed when it kept its sums.
+template <Real T>
+SketchedMap<T> anchor_features(const KernelMap<T>& anchors, const Execution& execution) {
+  SparseMixing mixing(anchors.units(), anchors.units());
+  mixing.setIdentity();
+  return {anchors.kernel(), anchors.anchors(), mixing, anchors.transform(), execution};
+}
+
 }  // namespace carmina

@@ -35,6 +35,15 @@ std::vector<std::string> solver_names() {
   return names;
 }
 
+// Fourier features take every solver that some approximation does.
+std::vector<std::string> solver_names(const Loss& loss) {
+  FitOptions options;
+  options.loss = loss;
+  std::vector<std::string> names;
+  for (const Solver one : solvers_for(FitTask(options))) names.emplace_back(one.word);
+  return names;
+}
+
 Solver parse_solver(const std::string& word) {
   if (word == Solver::automatic.word) return Solver::automatic;
   for (const auto& way : ways<double>()) {
@@ -51,6 +60,37 @@ std::vector<Solver> solvers_for(const FitTask& task) {
     if (!listed && way.applies(task)) found.push_back(way.solver);
   }
   return found;
+}
+
+void require_factors(const FitTask& task, const std::string& what) {
+  if (task.may_factor()) return;
+  std::vector<std::string_view> words;
+  for (const Solver one : solvers_for(task)) {
+    if (one.factors || one == Solver::automatic) words.push_back(one.word);
+  }
+  fail("{}: solver must be {}, found '{}'", what, either(words), task.solver.word);
+}
+
+FitOptions FitOptions::with_moments(const std::string& what) const {
+  const FitTask task(*this);
+  require(task.squared, "{}: it is for the squared loss, found loss '{}'", what, loss_name(loss));
+  require(task.has_deviations(),
+          "{}: it is for approximation 'auto', 'fourier' and 'exact', and for 'sub_sample' with outputs that are "
+          "separable, found '{}'",
+          what, task.approximation_name());
+  require_factors(task, what);
+  FitOptions kept = *this;
+  kept.keep_moments = true;
+  for (const Solver one : solvers_for(task)) {
+    if (one.factors) kept.solver = one.word;
+  }
+  return kept;
+}
+
+bool FitRecord::factored() const {
+  const auto& table = ways<double>();
+  return std::any_of(table.begin(), table.end(),
+                     [&](const auto& way) { return way.solver.factors && way.solver.word == report.solver; });
 }
 
 // The frequencies in double and in the data's precision, as they are and in panels.

@@ -44,6 +44,8 @@ std::vector<const WayInfo*> way_table() {
 
 // Solvers that some way offers for this approximation, loss and kernel, in the order of the table; "auto" first.
 std::vector<Solver> solvers_for(const FitTask& task);
+// Error, beginning with `what`, unless the solver asked for factors its system or may be such.
+void require_factors(const FitTask& task, const std::string& what);
 
 // Solves a posed problem: what every `direct` way does. The errors of rows left out go to the pipeline; the sums of a
 // primal problem, or its matrix, are overwritten. Where targets are missing each pattern is solved alone, from sums of

@@ -186,8 +186,8 @@ KernelMachine<T> run_subset_cg(FitPipeline<T>& fit, const Way<T>&) {
   const SubsetChoice choice = choose_subset(t);
   IterationOptions limits = fit.iterations();
   Index subset = SubsetPreconditioner::sample_rows(static_cast<Index>(t.n), static_cast<Index>(t.m));
-  const bool chosen = t.solver == Solver::automatic && std::isfinite(choice.cost);
-  if (t.solver == Solver::automatic) limits.tol = std::min(limits.tol, auto_tolerance(t));
+  const bool chosen = t.automatic() && std::isfinite(choice.cost);
+  if (t.automatic()) limits.tol = std::min(limits.tol, auto_tolerance(t));
   if (chosen) {
     subset = static_cast<Index>(choice.rows);
     const double pass = t.n * Rates::of(t.scalar_bytes < 8).pass(t.m, t.d, t.p);
@@ -195,15 +195,14 @@ KernelMachine<T> run_subset_cg(FitPipeline<T>& fit, const Way<T>&) {
   }
   KernelMachine<T> machine = run_cg(fit, subset, limits);
   const SolveReport& report = machine.record().report;
-  if (!chosen || report.status == SolveStatus::converged || !fit.has_planned(Solver::direct)) return machine;
-  return fit.turn_to(Solver::direct,
-                     format_text("direct: cg had not converged after {} iterations", report.iterations));
+  if (!chosen || report.status == SolveStatus::converged || !fit.may_factor()) return machine;
+  return fit.factor_instead(format_text("direct: cg had not converged after {} iterations", report.iterations));
 }
 
 template <Real T>
 KernelMachine<T> run_plain_cg(FitPipeline<T>& fit, const Way<T>&) {
   IterationOptions limits = fit.iterations();
-  if (fit.task.solver == Solver::automatic && fit.task.separable) {
+  if (fit.task.automatic() && fit.task.separable) {
     limits.tol = std::min(limits.tol, auto_tolerance(fit.task));
   }
   return run_cg(fit, 0, limits);

@@ -54,7 +54,7 @@ KernelMachine<T> MachinePath<T>::machine(std::size_t i) const {
   FitRecord record = first_.record();
   record.alpha = points()[i].alpha;
   record.path = points_;
-  if (record.moments && record.approximation == "fourier") {
+  if (record.moments && record.fourier()) {
     const Index p = first_.dim_out();
     const Matrix<double> root = first_.output_root().template cast<double>();
     const Matrix<double> C =

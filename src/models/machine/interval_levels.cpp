@@ -29,7 +29,7 @@ std::string why_no_deviation(const FitRecord& record) {
   if (!std::holds_alternative<Squared>(record.loss)) {
     return format_text("deviations are known for the squared loss, the model has '{}'", loss_name(record.loss));
   }
-  if (!record.fourier() && !record.exact() && record.approximation != sketches::SubSample::name) {
+  if (!record.has_deviations()) {
     return format_text(
         "deviations are known for Fourier features, sub-samples and exact machines, found a sketch ('{}')",
         record.approximation);
@@ -37,10 +37,14 @@ std::string why_no_deviation(const FitRecord& record) {
   if (!(record.alpha > 0)) return "alpha must be positive for deviations, the model has 0";
   if (record.missing_targets && record.patterns.empty()) {
     return "where rows lack some of their targets, deviations are known for outputs that no coupling joins, fitted "
-           "with "
-           "solver 'direct', in files with their variances; fit the outputs one by one";
+           "with solver 'direct', in files with their variances; fit the outputs one by one";
   }
-  if (!record.exact() && (record.patterns.empty() ? !record.moments : !record.patterns[0].moments)) {
+  const bool sums = record.patterns.empty() ? record.moments != nullptr : record.patterns[0].moments != nullptr;
+  if (!record.exact() && !sums && !record.factored()) {
+    return format_text("deviations with approximation '{}' need solver 'direct', the model is of '{}'",
+                       record.approximation, record.report.solver);
+  }
+  if (!record.exact() && !sums) {
     return format_text(
         "a model file with approximation '{}' does not hold the sums that deviations need unless they are asked for, "
         "with solver 'direct': carmina fit --variances, Python save(path, variances=True), C++ keep_moments",

@@ -2,8 +2,9 @@
 #include "backends/tiled.hpp"
 #include "features/expansion.hpp"
 #include "features/moments.hpp"
-#include "features/sketched_map.hpp"
 #include "models/fit/kernel_matrices.hpp"
+#include "models/fit/sketched_rows.hpp"
+#include "models/machine/machine_map.hpp"
 #include "models/machine/pattern_machine.hpp"
 
 #include <carmina/core/error.hpp>
@@ -170,10 +171,8 @@ struct Posterior<T>::State {
 
   void build(const KernelMap<T>& map, const Execution& execution) {
     const FitRecord& record = machine.record();
-    if (record.moments) {  // anchors: the features of the fit are made of them again
-      SparseMixing mixing(map.units(), map.units());
-      mixing.setIdentity();
-      const SketchedMap<T> features(map.kernel(), map.anchors(), mixing, map.transform(), execution);
+    if (record.moments) {  // of a sub-sample
+      const auto features = anchor_features(map, execution);
       require(features.n_features() == record.moments->features,
               "variance: {} features of the anchors, the sums over rows are of {}", features.n_features(),
               record.moments->features);

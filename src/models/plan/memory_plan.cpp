@@ -35,9 +35,9 @@ double largest(double step, double most, const std::function<bool(double)>& fits
   return below * step;
 }
 
-const PlannedWay* first_of(const std::vector<PlannedWay>& ways, Solver solver) {
+const PlannedWay* first_factored(const std::vector<PlannedWay>& ways) {
   const auto found =
-      std::find_if(ways.begin(), ways.end(), [&](const PlannedWay& way) { return way.way->solver == solver; });
+      std::find_if(ways.begin(), ways.end(), [](const PlannedWay& way) { return way.way->solver.factors; });
   return found == ways.end() ? nullptr : &*found;
 }
 
@@ -52,12 +52,7 @@ class WhatIf {
   std::vector<PlannedWay> ways() const { return ways(task_); }
   bool with_rows(double n) const { return any(with(task_.options, n)); }
   bool with_components(double count) const { return with_components(task_.options, count); }
-  bool with_fourier(double count) const {
-    FitOptions other = task_.options;
-    other.approximation = "fourier";
-    other.sketch.reset();
-    return with_components(other, count);
-  }
+  bool with_fourier(double count) const { return with_components(task_.options.with_fourier_features(), count); }
   bool with_width() const { return any(with(given_width(), task_.n)); }
   // With the fewest components, or one row.
   double least() const {
@@ -197,7 +192,7 @@ std::string MemoryUse::text(double limit) const {
   return format_text("{} of {} planned: {}", format_bytes(bytes()), format_bytes(limit), largest_parts);
 }
 
-const PlannedWay* MemoryPlan::find(Solver solver) const { return first_of(ways, solver); }
+const PlannedWay* MemoryPlan::factored() const { return first_factored(ways); }
 
 bool fits_budget(const std::vector<const WayInfo*>& table, const FitTask& task, Index rows,
                  const std::function<double(Index)>& source) {
@@ -213,7 +208,7 @@ MemoryPlan plan_memory(const std::vector<const WayInfo*>& table, const FitTask& 
   const WhatIf question(table, sized, source);
   const std::vector<PlannedWay> all = question.ways();
   require(!all.empty() || task.folds > 0, "fit: there is no way for solver '{}' here", task.options.solver);
-  if (const PlannedWay* direct = first_of(all, Solver::direct)) plan.direct_bytes = direct->use.bytes();
+  if (const PlannedWay* factored = first_factored(all)) plan.factored_bytes = factored->use.bytes();
   for (const PlannedWay& way : all) {
     if (way.use.bytes() <= plan.limit) plan.ways.push_back(way);
   }

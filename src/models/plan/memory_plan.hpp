@@ -49,7 +49,7 @@ struct WayInfo {
   bool by_itself = true;                     // `auto` may take it
 
   // Whether the user's solver is this one, or `auto`.
-  bool asked_for(const FitTask& task) const { return task.automatic() ? by_itself : task.solver == solver; }
+  bool asked_for(const FitTask& task) const { return task.takes(solver) && (by_itself || !task.automatic()); }
 };
 
 struct PlannedWay {
@@ -60,9 +60,9 @@ struct PlannedWay {
 struct MemoryPlan {
   double limit = 0;
   std::vector<PlannedWay> ways = {};  // that fit, in the order of the table
-  double direct_bytes = 0;            // what "direct" would need at least
+  double factored_bytes = 0;          // what one that factors its system would need at least
 
-  const PlannedWay* find(Solver solver) const;
+  const PlannedWay* factored() const;  // the first that does
 };
 
 // Whether some way for these options and so many rows keeps to the budget.

@@ -1,0 +1,107 @@
+// fit_options.cpp -- the options of a fit as a Python object, and the words that they may be.
+#include <carmina/models/fit_options.hpp>
+#include "core/words.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "kernel_values.hpp"
+#include "loss_values.hpp"
+#include "sketch_values.hpp"
+
+namespace carmina::python {
+namespace {
+
+constexpr Words<WidthRule, 3> width_rules{"gamma", {"auto", "median", "ard"}};
+
+}  // namespace
+
+void bind_fit_options(nb::module_& m) {
+  nb::class_<FitOptions> type(m, "FitOptions");
+  for (const NumberOption& number : number_options()) {
+    std::visit([&](auto value) { type.def_rw(number.name, value); }, number.value);
+  }
+  type.def(nb::init<>())
+      .def_prop_rw(
+          "kernel", [](const FitOptions& o) { return o.kernel ? to_python(*o.kernel) : nb::none(); },
+          [](FitOptions& o, const Kernel& kernel) { o.kernel = kernel; })
+      .def_rw("kernel_name", &FitOptions::kernel_name)
+      .def_rw("kernel_parameters", &FitOptions::kernel_parameters)
+      .def_prop_rw(
+          "length_scale",
+          [](const FitOptions& o) -> std::optional<std::vector<double>> {
+            if (!o.length_scale) return std::nullopt;
+            return o.length_scale->values();
+          },
+          [](FitOptions& o, const std::vector<double>& widths) { o.length_scale = LengthScale(widths); })
+      .def_prop_rw(
+          "width", [](const FitOptions& o) { return width_rules.name(o.width); },
+          [](FitOptions& o, const std::string& word) { o.width = width_rules.parse(word); })
+      .def_prop_rw(
+          "metric", [](const FitOptions& o) { return metric_name(o.metric); },
+          [](FitOptions& o, const std::string& word) { o.metric = parse_metric(word); })
+      .def_prop_rw(
+          "output_matrix",
+          [](const FitOptions& o) -> nb::object {
+            const auto* matrix = std::get_if<OutputMatrix>(&o.coupling);
+            return matrix ? nb::cast(to_numpy(Matrix<double>(matrix->A()))) : nb::none();
+          },
+          [](FitOptions& o, nb::handle A) { o.coupling = OutputMatrix(to_matrix(A, "fit: the output matrix")); },
+          "A of a decomposable kernel, when the scalar one is given by name.")
+      .def_rw("approximation", &FitOptions::approximation)
+      .def_prop_rw(
+          "sketch", [](const FitOptions& o) { return o.sketch ? to_python(*o.sketch) : nb::none(); },
+          [](FitOptions& o, const SketchValue& value) { o.sketch = value.distribution; })
+      .def_prop_rw(
+          "loss", [](const FitOptions& o) { return to_python(o.loss); },
+          [](FitOptions& o, const LossValue& value) {
+            o.loss = value.loss;
+            o.automatic_loss = value.automatic;
+          })
+      .def_rw("automatic_loss", &FitOptions::automatic_loss)
+      .def_rw("n_components", &FitOptions::n_components)
+      .def_prop_rw(
+          "sampling", [](const FitOptions& o) { return sampling_name(o.sampling); },
+          [](FitOptions& o, const std::string& name) { o.sampling = parse_sampling(name); })
+      .def_rw("non_crossing", &FitOptions::non_crossing)
+      .def_rw("alpha", &FitOptions::alpha)
+      .def_rw("by_evidence", &FitOptions::by_evidence)
+      .def_prop_rw(
+          "alpha_by",
+          [](const FitOptions& o) -> std::optional<std::string> {
+            if (!o.alpha_by) return std::nullopt;
+            return alpha_score_name(*o.alpha_by);
+          },
+          [](FitOptions& o, const std::string& score) { o.alpha_by = parse_alpha_score(score); })
+      .def_rw("fit_intercept", &FitOptions::fit_intercept)
+      .def_prop_rw(
+          "scale_inputs", [](const FitOptions& o) { return input_scaling_name(o.scale_inputs); },
+          [](FitOptions& o, const std::string& name) { o.scale_inputs = parse_input_scaling(name); })
+      .def_rw("fill_missing", &FitOptions::fill_missing)
+      .def_rw("solver", &FitOptions::solver)
+      .def_rw("seed", &FitOptions::seed)
+      .def_rw("keep_moments", &FitOptions::keep_moments)
+      .def_rw("estimate_noise", &FitOptions::estimate_noise)
+      .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
+      .def_rw("input_names", &FitOptions::input_names)
+      .def_rw("target_names", &FitOptions::target_names)
+      .def_prop_ro("fourier", &FitOptions::fourier)
+      .def_prop_ro("exact", &FitOptions::exact)
+      .def_prop_ro("learns_in_parts", &FitOptions::learns_in_parts)
+      .def("without_choices", &FitOptions::without_choices,
+           "The same with what \"auto\" stands for where nothing is chosen.")
+      .def("with_moments", &FitOptions::with_moments, nb::arg("what"),
+           "The same with sums over the rows kept, by a solver that has them.");
+  m.def("approximation_names", &approximation_names);
+  m.def("sampling_names", &sampling_names);
+  m.def("solver_names", nb::overload_cast<>(&solver_names));
+  m.def(
+      "solver_names", [](const LossValue& loss) { return solver_names(loss.loss); }, nb::arg("loss"),
+      "Those that some fit with this loss may ask for.");
+}
+
+}  // namespace carmina::python
