@@ -51,7 +51,8 @@ void FitArguments::add(CLI::App& command) {
     return command.add_option(name, value, format_text("{} [{}]", help, value))->type_name(kind);
   };
   option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
-         "The scalar kernel; auto: gaussian, matern or laplacian, by errors of left-out rows; polynomial, sobolev1: exact or "
+         "The scalar kernel; auto: gaussian, matern or laplacian, by errors of left-out rows; polynomial, sobolev1: "
+         "exact or "
          "sketched; spectral_mixture: learnt from the data");
   for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");

@@ -1,6 +1,7 @@
 // models/choose/approximations.cpp -- what costs no more and errs less.
 #include "models/choose/approximations.hpp"
 #include "models/choose/choose.hpp"
+#include "models/choose/left_open.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/choose/search.hpp"
 #include "models/fit/fit_pipeline.hpp"
@@ -74,8 +75,8 @@ void in_deviations(Matrix<T>& Y, bool each) {
 // The kernel of the options is of the form k A, k by name or given.
 bool stationary(const FitOptions& options) {
   if (!options.kernel) {
-    return is_stationary(make_scalar_kernel(options.kernel_name == "auto" ? Gaussian::name : options.kernel_name,
-                                            options.length_scale, options.kernel_parameters));
+    return is_stationary(
+        make_scalar_kernel(options.settled_kernel_name(), options.length_scale, options.kernel_parameters));
   }
   return std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(),
                      [](const Term& term) { return has_spectral_measure(term.scalar); });
@@ -164,14 +165,13 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
         format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
   }
   const auto say = [&](const std::string& what) { report.text += (report.text.empty() ? "" : "; ") + what; };
-  if (options.approximation == "auto" && !options.sketch) {
+  if (approximation_open(options)) {
     FitTask task(options, rows.dim_in(), rows.dim_out(), n, sizeof(T));
     const double order = missing && coupled ? n * p * seen : task.separable ? n : n * p;
     FitOptions exact = options;
     exact.approximation = "exact";
-    // A solver or a sampling of frequencies that was asked for says which.
-    const bool by_solver =
-        (options.solver != "auto" && options.solver != "direct") || options.sampling != Sampling::iid;
+    // A solver that exact machines lack, or a sampling of frequencies, that was asked for says which.
+    const bool by_solver = !task.may_factor() || options.sampling != Sampling::iid;
     if (!by_solver && !options.n_components && order <= (squared ? exact_rows : exact_rows_other_losses) &&
         fits(exact)) {
       options.approximation = "exact";
@@ -184,20 +184,20 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
       options.approximation = "fourier";
     }
   }
-  if (!options.n_components && options.approximation != "exact" && !options.sketch) {
+  if (!options.n_components && !options.exact() && !options.sketch) {
     double count = std::clamp<double>(std::sqrt(products / n), fewest, most);
     if (options.chosen_sketch()) count = std::min(count, std::ceil(n / 2));
     if (options.alpha_by) count = fewest;  // eigenvectors of that order
     if (!squared) count = fewest;
     FitOptions sized = options;
-    if (sized.approximation == "auto") sized.approximation = "fourier";
+    if (approximation_open(sized)) sized = sized.with_fourier_features();
     for (sized.n_components = options.chosen_sketch() ? static_cast<Index>(count) : even(count);
          *sized.n_components > 64 && !fits(sized);) {
       sized.n_components = even(static_cast<double>(*sized.n_components) / 2);
     }
     options.n_components = sized.n_components;
   }
-  if (options.approximation != "auto" || options.sketch) return;
+  if (!approximation_open(options)) return;
 
   HeldRows<T> held = some_rows(rows, summary, compared_rows, options);
   if (missing) {
@@ -220,7 +220,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
                               approximation, static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out),
                               false});
     errors += format_text("{}{:.3g} with {}", errors.empty() ? "" : ", ", std::sqrt(2 * *point.leave_one_out),
-                          std::string(approximation) == "fourier" ? "Fourier features" : "anchors");
+                          trial.fourier() ? "Fourier features" : "anchors");
     if (best && *best->leave_one_out <= *point.leave_one_out) continue;
     best = point;
     options.approximation = approximation;
@@ -233,8 +233,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   }
   if (!alpha_given) options.alpha = best->alpha;
   say(format_text("{} {}: errors of left-out rows are {} on {} rows and {} components", *options.n_components,
-                  options.approximation == "fourier" ? "Fourier features" : "anchors", errors, held.rows(),
-                  *trial.n_components));
+                  options.fourier() ? "Fourier features" : "anchors", errors, held.rows(), *trial.n_components));
 }
 
 template void choose_approximation(DataRows<float>&, const DataSummary&, bool, FitOptions&, SolveReport&);

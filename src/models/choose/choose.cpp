@@ -1,6 +1,7 @@
 // models/choose/choose.cpp -- the steps of a choice: rows to choose on, search, approximation and size, words.
 #include "models/choose/choose.hpp"
 #include "models/choose/approximations.hpp"
+#include "models/choose/left_open.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/choose/search.hpp"
 #include "models/fit/resolve_kernel.hpp"
@@ -28,11 +29,11 @@ Index rows_to_hold(const Execution& execution) {
 // Whether family, width or metric of a scalar kernel are open.
 bool searches_kernel(const FitOptions& options) {
   if (!options.width_from_data() || options.differential()) return false;
-  if (options.kernel_name != "auto" &&
+  if (!kernel_open(options) &&
       !is_stationary(make_scalar_kernel(options.kernel_name, std::nullopt, options.kernel_parameters))) {
     return false;
   }
-  return options.kernel_name == "auto" || options.width != WidthRule::median || options.metric == MetricRule::learn;
+  return kernel_open(options) || options.width != WidthRule::median || options.metric == MetricRule::learn;
 }
 
 // c where alpha of a kernel k A is c times that of k: independent outputs, an A whose eigenvalues are c or 0, and joint
@@ -59,10 +60,10 @@ std::optional<SearchSpace> space_of(const FitOptions& options) {
   space.alpha = options.alpha;
   if (searches_kernel(options)) {
     space.families = {{options.kernel_name, options.kernel_parameters}};
-    if (options.kernel_name == "auto") space.families = automatic_families();
+    if (kernel_open(options)) space.families = automatic_families();
     // The Laplacian kernel's frequencies are products of Cauchy variables: features for sums of it are poor.
-    const bool features = options.approximation == "fourier" || options.n_components;
-    if (options.kernel_name == "auto" && features) {
+    const bool features = (!approximation_open(options) && options.fourier()) || options.n_components;
+    if (kernel_open(options) && features) {
       std::erase_if(space.families, [](const auto& family) { return family.first == Laplacian::name; });
     }
     if (options.metric == MetricRule::learn) {  // a metric is for Euclidean distances
@@ -176,7 +177,7 @@ bool leaves_choices(const FitOptions& options) {
   if (options.by_evidence) return false;
   if (searches_kernel(options) || (!options.alpha && !options.alpha_by)) return true;
   if (options.automatic_loss && has_scale(options.loss)) return true;
-  return options.approximation == "auto" && !options.sketch && !options.n_components && !options.alpha_by;
+  return approximation_open(options) && !options.n_components && !options.alpha_by;
 }
 
 template <Real T>
