@@ -140,8 +140,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         options = self._options(loss)
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
-            # Errors of scores go with the root of the gap, and Newton's last steps are few.
-            options.tol = min(options.tol, max(1e-7 * options.tol, 1e-13))
+            # Errors of scores go with the root of the gap, and of few rows Newton's last steps cost little.
+            least = 1e-13 if len(y) <= 1000 else 1e-9
+            options.tol = min(options.tol, max(1e-7 * options.tol, least))
         coding = one_of("coding", self.coding, ["simplex", "one-hot"])
         options.target_names = [str(label) for label in classes]
         scalar = isinstance(self.kernel, str) or is_scalar(kernel_or_name(self.kernel))
