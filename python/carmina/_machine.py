@@ -21,24 +21,9 @@ from sklearn.utils.validation import (
 )
 
 from carmina import _core, _files, kernels, losses, sketches
-from carmina._kernels import coupled, is_scalar, named
+from carmina._fit_options import ParametersAsOptions
 from carmina._path import AlphaPath, alpha_list, path_of
-from carmina._validation import (
-    APPROXIMATIONS,
-    SAMPLINGS,
-    SOLVERS,
-    checked_rows,
-    component_count,
-    integer,
-    kernel_or_name,
-    left_open,
-    loss_or_name,
-    memory_bytes,
-    number,
-    one_of,
-    seed_of,
-    thread_count,
-)
+from carmina._validation import checked_rows, memory_bytes, thread_count
 
 
 @dataclass(frozen=True)
@@ -114,7 +99,7 @@ Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
-class KernelMachineEstimator(BaseEstimator):
+class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
 
     kernel: str | kernels.Kernel = "auto"
@@ -320,74 +305,6 @@ class KernelMachineEstimator(BaseEstimator):
         if "_machine" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
         return self._machine
-
-    def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
-        options = _core.FitOptions()
-        options.loss = loss_or_name(self.loss) if loss is None else loss
-        # A loss by name leaves its number to the data where alpha is left to them.
-        if (
-            loss is None
-            and isinstance(self.loss, str)
-            and isinstance(self.alpha, str)
-            and self.alpha == "auto"
-        ):
-            options.automatic_loss = True
-        kernel = kernel_or_name(self.kernel)
-        if isinstance(kernel, str):
-            options.kernel_name = kernel
-            length_scale, options.kernel_parameters = named(kernel, self.gamma)
-            if length_scale is not None:
-                options.length_scale = length_scale
-            elif isinstance(self.gamma, str):
-                options.width = self.gamma
-        else:
-            options.kernel = kernel
-        if isinstance(self.approximation, sketches.SketchDistribution):
-            options.sketch = self.approximation
-        else:
-            options.approximation = one_of("approximation", self.approximation, APPROXIMATIONS)
-        if not left_open(self.n_components):
-            if options.fourier:
-                options.n_components = component_count(self.n_components)
-            elif options.sketch is None and not options.exact:  # a sketch by name
-                options.n_components = integer("n_components", self.n_components)
-        options.sampling = one_of("sampling", self.sampling, SAMPLINGS)
-        if isinstance(self.alpha, str):
-            rule = one_of("alpha", self.alpha, ["auto", "leave_one_out", "gcv", "evidence"])
-            if rule == "evidence":
-                options.by_evidence = True
-            elif not left_open(rule):
-                options.alpha_by = rule
-        else:
-            options.alpha = number("alpha", self.alpha)
-        options.fit_intercept = bool(self.fit_intercept)
-        if isinstance(self.scale_inputs, str):
-            options.scale_inputs = one_of("scale_inputs", self.scale_inputs, ["auto", "robust"])
-        else:
-            options.scale_inputs = "standard" if self.scale_inputs else "none"
-        options.metric = one_of("metric", self.metric, ["auto", "identity", "learn"])
-        options.fill_missing = bool(self.fill_missing)
-        options.solver = one_of("solver", self.solver, SOLVERS)
-        options.max_iter = integer("max_iter", self.max_iter)
-        options.tol = number("tol", self.tol)
-        held_out = number("validation_fraction", self.validation_fraction)
-        if not 0 < held_out < 1:
-            raise ValueError(f"validation_fraction must be between 0 and 1, found {held_out}")
-        options.validation_fraction = held_out if self.early_stopping else 0.0
-        options.patience = integer("n_iter_no_change", self.n_iter_no_change)
-        if options.patience < 1:
-            raise ValueError(f"n_iter_no_change must be at least 1, found {options.patience}")
-        options.seed = seed_of(self.random_state)
-        return options
-
-    def _couple(self, options: _core.FitOptions, A: NDArray, what: str) -> None:
-        """Take k(x, z) A for the scalar kernel k; `what` asks for it."""
-        if isinstance(self.kernel, str):
-            options.output_matrix = A
-        elif is_scalar(self.kernel):
-            options.kernel = coupled(self.kernel, A)
-        else:
-            raise ValueError(f"{what} is for scalar kernels, found {self.kernel!r}")
 
     def _warn(self) -> None:
         report = self.report_
