@@ -9,6 +9,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(precompile ON)
 endif()
 option(CARMINA_PCH "Precompile the headers that all sources include" ${precompile})
+option(CARMINA_UNITY "Compile several sources together" ON)
+# g++ clears its memory after every 128 MB; a gigabyte is there on any machine that compiles templates.
+add_compile_options("$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 
 # carmina_precompile(TARGET HEADER...): Eigen, much of the standard library and HEADERs, precompiled for TARGET.
 # carmina_precompile(TARGET REUSE_FROM OTHER): those of OTHER; both must be compiled with the same options.

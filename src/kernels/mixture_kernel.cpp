@@ -12,8 +12,6 @@
 namespace carmina {
 namespace {
 
-constexpr double two_pi = 2 * std::numbers::pi;
-
 double quantile(const GaussianFamily&, double u) { return normal_quantile(u); }
 double quantile(const LaplaceFamily&, double u) { return u < 0.5 ? std::log(2 * u) : -std::log(2 * (1 - u)); }
 

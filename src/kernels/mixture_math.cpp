@@ -27,7 +27,6 @@ double LaplaceFamily::chi_slope(double t) const { return -2 * t / ((1 + t * t) *
 
 namespace {
 
-constexpr double two_pi = 2 * std::numbers::pi;
 constexpr Index longest_run = 512;  // anchors at a time: their arrays stay in the first cache
 constexpr Index tile_rows = 32;
 

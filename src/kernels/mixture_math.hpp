@@ -4,10 +4,13 @@
 #include <carmina/core/matrix.hpp>
 #include <carmina/kernels/mixture_kernel.hpp>
 #include <carmina/random/philox.hpp>
+#include <numbers>
 #include <string>
 #include <variant>
 
 namespace carmina {
+
+inline constexpr double two_pi = 2 * std::numbers::pi;  // from cycles to radians
 
 // out (n, m) = k(x_i - z_j)
 void mixture_values(const Mixture& mixture, ConstView<double> X, ConstView<double> Z, View<double> out,

@@ -11,7 +11,6 @@
 namespace carmina {
 namespace {
 
-constexpr double turn = 2 * std::numbers::pi;
 constexpr Index numbers_at_once = 1 << 21;  // of products with the grid
 using ConstMap = Eigen::Map<const Matrix<double>>;
 
@@ -55,7 +54,9 @@ Index SignatureSpectrum::cells() const {
   return out;
 }
 
-double SignatureSpectrum::frequency_step(Index j) const { return turn / (static_cast<double>(size_) * step(j)); }
+double SignatureSpectrum::frequency_step(Index j) const {
+  return 2 * std::numbers::pi / (static_cast<double>(size_) * step(j));
+}
 
 Vector<double> SignatureSpectrum::point(Index index, bool frequency) const {
   Vector<double> out(d_);
@@ -70,7 +71,7 @@ Vector<double> SignatureSpectrum::point(Index index, bool frequency) const {
 Matrix<double> SignatureSpectrum::density_on_grid() const {
   const Index middle = size_ / 2, total = cells();
   const Matrix<double> angles = Matrix<double>::NullaryExpr(size_, size_, [&](Index f, Index k) {
-    return turn * static_cast<double>((f - middle) * (k - middle) % size_) / static_cast<double>(size_);
+    return 2 * std::numbers::pi * static_cast<double>((f - middle) * (k - middle) % size_) / static_cast<double>(size_);
   });
   const Matrix<double> C = angles.array().cos(), S = angles.array().sin();
   const Matrix<double> re = C.bottomRightCorner(middle + 1, middle + 1) * half_,

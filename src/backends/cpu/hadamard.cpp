@@ -10,7 +10,7 @@
 namespace carmina::backend {
 namespace {
 
-const HadamardTable& chosen() {
+const HadamardTable& chosen_hadamard() {
   static const HadamardTable* const table = [] {
     const std::string_view name = vector_instruction_set();
     if (name == "avx512" && avx512_hadamard()) return avx512_hadamard();
@@ -39,11 +39,11 @@ class AlignedRoom {
 
 void hadamard_products(const float* X, Index ldx, Index rows, Index d, const float* diagonals, const float* lengths,
                        Index n, float* out, Index ldo) {
-  chosen().of_float(X, ldx, rows, d, diagonals, lengths, n, out, ldo, AlignedRoom<float>(n).data());
+  chosen_hadamard().of_float(X, ldx, rows, d, diagonals, lengths, n, out, ldo, AlignedRoom<float>(n).data());
 }
 void hadamard_products(const double* X, Index ldx, Index rows, Index d, const double* diagonals, const double* lengths,
                        Index n, double* out, Index ldo) {
-  chosen().of_double(X, ldx, rows, d, diagonals, lengths, n, out, ldo, AlignedRoom<double>(n).data());
+  chosen_hadamard().of_double(X, ldx, rows, d, diagonals, lengths, n, out, ldo, AlignedRoom<double>(n).data());
 }
 
 }  // namespace carmina::backend

@@ -2,6 +2,7 @@
 #include "backends/reduced_gram.hpp"
 #include "backends/blas.hpp"
 #include "backends/cpu/bfloat16.hpp"
+#include "backends/cpu/lower_tiles.hpp"
 
 #include <algorithm>
 
@@ -9,18 +10,6 @@ namespace carmina::backend {
 namespace {
 
 constexpr Index tile = 512;  // columns of a task
-
-// body(i, j) for the tiles of the lower triangle, those on the diagonal, which take half as long, last.
-template <class Body>
-void for_lower_tiles(Index tiles, const Execution& execution, const Body& body) {
-  parallel_for(tiles * (tiles + 1) / 2, execution.thread_count(), [&](Index task, int worker) {
-    execution.poll(worker);
-    Index i = 1, j = task;
-    while (j >= i && i < tiles) j -= i++;
-    if (i == tiles) i = j;
-    body(i, j);
-  });
-}
 
 }  // namespace
 

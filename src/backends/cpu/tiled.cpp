@@ -1,5 +1,6 @@
 // backends/cpu/tiled.cpp -- tasks over tiles; each calls serial BLAS or LAPACK.
 #include "backends/tiled.hpp"
+#include "backends/cpu/lower_tiles.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -19,18 +20,6 @@ Index count_of(Index total, Index tile) { return (total + tile - 1) / tile; }
 
 // The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.
 Index factor_tile(Index n) { return n < 1536 ? 128 : 192; }
-
-// body(i, j) for all tiles j <= i of a triangle of t tiles, those below the diagonal, which take longer, first.
-template <class Body>
-void for_lower_tiles(Index t, const Execution& execution, const Body& body) {
-  parallel_for(t * (t + 1) / 2, execution.thread_count(), [&](Index task, int worker) {
-    execution.poll(worker);
-    Index i = 1, j = task;
-    while (j >= i && i < t) j -= i++;
-    if (i == t) i = j;
-    body(i, j);
-  });
-}
 
 // f(first, count) for panels of columns.
 template <class F>

@@ -9,7 +9,7 @@
 namespace carmina::backend {
 namespace {
 
-const VectorMath& chosen() {
+const VectorMath& chosen_functions() {
   static const VectorMath* const table = [] {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -27,9 +27,9 @@ const VectorMath& chosen() {
 template <class T>
 const VectorFunctions<T>& functions() {
   if constexpr (std::same_as<T, float>) {
-    return chosen().of_float;
+    return chosen_functions().of_float;
   } else {
-    return chosen().of_double;
+    return chosen_functions().of_double;
   }
 }
 
@@ -119,6 +119,6 @@ template void add_product_few(const double*, Index, Index, Index, const double*,
 template void add_transposed_few(const double*, Index, Index, Index, const double*, Index, Index, double*, Index);
 template class RowPanels<double>;
 
-const char* vector_instruction_set() { return chosen().name; }
+const char* vector_instruction_set() { return chosen_functions().name; }
 
 }  // namespace carmina::backend

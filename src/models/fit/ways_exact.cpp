@@ -8,8 +8,8 @@ namespace carmina {
 namespace {
 
 bool exact(const FitTask& t) { return t.exact() && t.squared && t.apart(); }
-bool iterated(const FitTask& t) { return t.exact() && t.squared && !t.missing && !t.path && t.folds == 0; }
-double order(const FitTask& t) { return t.kernel_order(); }
+bool iterated_exact(const FitTask& t) { return t.exact() && t.squared && !t.missing && !t.path && t.folds == 0; }
+double exact_order(const FitTask& t) { return t.kernel_order(); }
 
 MemoryUse direct_memory(const FitTask& t) {
   MemoryUse use;
@@ -49,7 +49,7 @@ PosedProblem<T> pose(FitPipeline<T>& fit) {
 
 constexpr double preconditioner_columns = 200;  // at most (solvers/linear/low_rank.hpp)
 
-MemoryUse cg_memory(const FitTask& t) {
+MemoryUse exact_cg_memory(const FitTask& t) {
   MemoryUse use;
   const double size = t.kernel_order(), columns = t.separable ? 2 * t.p : t.p + 1;
   add_rows(use, t, 4);
@@ -119,7 +119,7 @@ KernelMachine<T> run_blocks_cg(FitPipeline<T>& fit) {
 }
 
 template <Real T>
-KernelMachine<T> run_cg(FitPipeline<T>& fit, const Way<T>&) {
+KernelMachine<T> run_exact_cg(FitPipeline<T>& fit, const Way<T>&) {
   return fit.task.separable ? run_separable_cg(fit) : run_blocks_cg(fit);
 }
 
@@ -127,8 +127,8 @@ KernelMachine<T> run_cg(FitPipeline<T>& fit, const Way<T>&) {
 
 template <Real T>
 std::vector<Way<T>> exact_ways() {
-  return {{{"kernel matrix", Solver::direct, exact, direct_memory, order}, run_posed<T>, pose<T>},
-          {{"cg with the kernel", Solver::cg, iterated, cg_memory, order}, run_cg<T>}};
+  return {{{"kernel matrix", Solver::direct, exact, direct_memory, exact_order}, run_posed<T>, pose<T>},
+          {{"cg with the kernel", Solver::cg, iterated_exact, exact_cg_memory, exact_order}, run_exact_cg<T>}};
 }
 template std::vector<Way<float>> exact_ways<float>();
 template std::vector<Way<double>> exact_ways<double>();

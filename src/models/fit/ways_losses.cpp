@@ -252,7 +252,7 @@ KernelMachine<T> run_blocks(FitPipeline<T>& fit, Method method) {
   return fit.finish(std::move(map), {Eigen::Map<const Matrix<double>>(c.data(), columns / p, p), found.intercept});
 }
 
-double order(const FitTask& t) { return t.exact() ? t.kernel_order() : t.order; }
+double loss_order(const FitTask& t) { return t.exact() ? t.kernel_order() : t.order; }
 
 // Rows of the table for one of them.
 template <Real T, Method method>
@@ -260,7 +260,7 @@ void add_ways(std::vector<Way<T>>& table) {
   constexpr bool by_itself = method == Method::newton;
   const auto add = [&](const char* name, bool (*applies)(const FitTask&), MemoryUse (*memory)(const FitTask&),
                        KernelMachine<T> (*run)(FitPipeline<T>&, const Way<T>&)) {
-    table.push_back({{name, {words[static_cast<int>(method)]}, applies, memory, order, nullptr, by_itself}, run});
+    table.push_back({{name, {words[static_cast<int>(method)]}, applies, memory, loss_order, nullptr, by_itself}, run});
   };
   add(
       "a loss over a kernel matrix",

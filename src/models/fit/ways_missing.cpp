@@ -21,7 +21,7 @@ namespace {
 
 bool has_features(const FitTask& t) { return t.fourier() || (t.sketched() && t.separable); }
 bool normal(const FitTask& t) { return missing_squared_fit(t) && !t.apart() && has_features(t) && !fewer_targets(t); }
-bool iterated(const FitTask& t) { return missing_squared_fit(t) && has_features(t); }
+bool iterated_missing(const FitTask& t) { return missing_squared_fit(t) && has_features(t); }
 
 // ---- features, and the space of the coefficients
 
@@ -96,7 +96,7 @@ KernelMachine<T> run_normal(FitPipeline<T>& fit, const Way<T>&) {
 
 // ---- conjugate gradients with features
 
-MemoryUse cg_memory(const FitTask& t) {
+MemoryUse missing_cg_memory(const FitTask& t) {
   MemoryUse use;
   add_features(use, t);
   add_products(use, t);
@@ -119,7 +119,7 @@ double cg_cost(const FitTask& t) {
 }
 
 template <Real T>
-KernelMachine<T> run_cg(FitPipeline<T>& fit, const Way<T>&) {
+KernelMachine<T> run_missing_cg(FitPipeline<T>& fit, const Way<T>&) {
   return with_features(fit, [&](const auto& features, const CoefficientSpace& space) {
     PhaseTimer timer(fit.report, "cg");
     return solve_masked_cg(*features(fit.rows), space, fit.origin, fit.task.alpha, fit.options.fit_intercept,
@@ -135,7 +135,8 @@ std::vector<Way<T>> missing_ways() {
       {{"normal equations, coupled outputs with targets missing", Solver::direct, normal, normal_memory, coupled_order,
         normal_cost},
        run_normal<T>},
-      {{"cg, targets missing", Solver::cg, iterated, cg_memory, coupled_order, cg_cost}, run_cg<T>},
+      {{"cg, targets missing", Solver::cg, iterated_missing, missing_cg_memory, coupled_order, cg_cost},
+       run_missing_cg<T>},
   };
 }
 template std::vector<Way<float>> missing_ways<float>();

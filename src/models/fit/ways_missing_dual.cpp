@@ -14,7 +14,7 @@ namespace carmina {
 namespace {
 
 // A path of alphas too, where the kernel is exact.
-bool dual(const FitTask& t) {
+bool missing_dual(const FitTask& t) {
   const bool kind = t.exact() || (!t.path && fewer_targets(t));
   return t.missing && t.squared && t.folds == 0 && !t.apart() && kind;
 }
@@ -24,7 +24,7 @@ double seen_order(const FitTask& t) { return t.seen(); }
 
 // ---- the kernel between the targets that are there
 
-MemoryUse dual_memory(const FitTask& t) {
+MemoryUse missing_dual_memory(const FitTask& t) {
   MemoryUse use;
   add_rows(use, t, 3);
   if (t.fourier()) {
@@ -87,7 +87,7 @@ Matrix<double> at_targets(const Matrix<double>& K, const SeenTargets& seen, Inde
 
 // The dual of coupled outputs: K (count, count).
 template <Real T>
-PosedProblem<T> pose_dual(FitPipeline<T>& fit) {
+PosedProblem<T> pose_missing_dual(FitPipeline<T>& fit) {
   const Index p = fit.rows.dim_out();
   HeldRows<T> held = fit.held_rows();
   DualRows rows = fit.dual_rows(held);
@@ -212,9 +212,10 @@ KernelMachine<T> run_kernel_cg(FitPipeline<T>& fit, const Way<T>&) {
 template <Real T>
 std::vector<Way<T>> missing_dual_ways() {
   return {
-      {{"kernel matrix of the targets that are there", Solver::direct, dual, dual_memory, seen_order, dual_cost},
+      {{"kernel matrix of the targets that are there", Solver::direct, missing_dual, missing_dual_memory, seen_order,
+        dual_cost},
        run_dual<T>,
-       pose_dual<T>},
+       pose_missing_dual<T>},
       {{"cg with the kernel, targets missing", Solver::cg, iterated_kernel, kernel_cg_memory, seen_order},
        run_kernel_cg<T>},
   };

@@ -12,7 +12,7 @@ namespace {
 
 bool sketched(const FitTask& t) { return t.sketched() && t.squared && t.separable && t.apart(); }
 bool kept(const FitTask& t) { return sketched(t) && !t.missing && may_keep_products(t); }
-double order(const FitTask& t) { return t.m; }
+double sketched_order(const FitTask& t) { return t.m; }
 
 MemoryUse memory(const FitTask& t) {
   MemoryUse use;
@@ -44,10 +44,12 @@ PosedProblem<T> pose(FitPipeline<T>& fit) {
 
 template <Real T>
 std::vector<Way<T>> sketched_ways() {
-  return {{{"normal equations of a sketch that is kept", Solver::direct, kept, kept_memory, order},
+  return {{{"normal equations of a sketch that is kept", Solver::direct, kept, kept_memory, sketched_order},
            run_posed<T>,
            pose<T, true>},
-          {{"normal equations of a sketch", Solver::direct, sketched, memory, order}, run_posed<T>, pose<T, false>}};
+          {{"normal equations of a sketch", Solver::direct, sketched, memory, sketched_order},
+           run_posed<T>,
+           pose<T, false>}};
 }
 template std::vector<Way<float>> sketched_ways<float>();
 template std::vector<Way<double>> sketched_ways<double>();

@@ -12,12 +12,12 @@
 namespace carmina {
 namespace {
 
-constexpr Index rows_at_once = 256;
+constexpr Index exact_rows_at_once = 256;
 
 // Calls body(first, count) for blocks of rows of the lower triangle.
 template <class Body>
 void over_rows(Index n, const Body& body) {
-  for (Index first = 0; first < n; first += rows_at_once) body(first, std::min(rows_at_once, n - first));
+  for (Index first = 0; first < n; first += exact_rows_at_once) body(first, std::min(exact_rows_at_once, n - first));
 }
 
 // L Lᵀ = K + noise I. Where rounding leaves that indefinite, a part of the mean diagonal, sum w + noise, is added to

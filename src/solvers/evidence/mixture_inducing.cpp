@@ -19,7 +19,7 @@ using backend::Transpose;
 
 constexpr double jitter = 1e-8;  // of sum w, added to the diagonal of K_uu
 constexpr Index tile = 128;
-constexpr Index rows_at_once = 4096;
+constexpr Index inducing_rows_at_once = 4096;
 
 // Calls body(first, count) for tiles of [0, size), each on one thread.
 template <class Body>
@@ -106,7 +106,7 @@ class Inducing {
   template <class Body>
   void over_rows(const Body& body) const {
     const Index n = X_.rows();
-    for (Index first = 0; first < n; first += rows_at_once) body(first, std::min(rows_at_once, n - first));
+    for (Index first = 0; first < n; first += inducing_rows_at_once) body(first, std::min(inducing_rows_at_once, n - first));
   }
 
   // B becomes the lower triangle of V Vᵀ.

@@ -9,7 +9,7 @@
 namespace carmina {
 namespace {
 
-constexpr Index rows_at_once = 512;
+constexpr Index predicted_at_once = 512;
 
 void check_prediction(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X) {
   const Index m = process.anchors.rows();
@@ -42,8 +42,8 @@ void predict_process(const Mixture& mixture, const MixtureProcess& process, Cons
   const Index n = X.rows();
   mean.resize(n, process.coefficients.cols());
   variance.setConstant(n, mixture.weights.sum());
-  for (Index first = 0; first < n; first += rows_at_once) {
-    const Index count = std::min(rows_at_once, n - first);
+  for (Index first = 0; first < n; first += predicted_at_once) {
+    const Index count = std::min(predicted_at_once, n - first);
     execution.checkpoint({"predicting", first, n});
     Columns columns(mixture, process, X.middleRows(first, count), execution);
     mean.middleRows(first, count).noalias() = columns.V.transpose() * process.coefficients;
