@@ -62,7 +62,8 @@ accuracy-data:
 
 lint: python deps-lint ## Check formats, clang-tidy and ruff
 	@$(IN_VENV) scripts/run_tests.py formats
-	run-clang-tidy-19 -quiet -j $(JOBS) -p build/release '$(CURDIR)/(src|cli|tests)/'
+	cmake --preset lint
+	run-clang-tidy-19 -quiet -j $(JOBS) -p build/lint '$(CURDIR)/(src|cli|tests)/'
 	run-clang-tidy-19 -quiet -j $(JOBS) -p build/python '$(CURDIR)/python/'
 
 format: $(VENV)/deps.stamp ## Bring all sources into the project's format

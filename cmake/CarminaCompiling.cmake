@@ -13,6 +13,19 @@ option(CARMINA_UNITY "Compile several sources together" ON)
 # g++ clears its memory after every 128 MB; a gigabyte is there on any machine that compiles templates.
 add_compile_options("$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 
+# carmina_compile(TARGET COUNT): warnings; COUNT sources are compiled together and share what they instantiate.
+# (g++ 12 takes such sources for headers, and sums of short strings for writes beyond their end. Names of one source
+# shadow those of another there: sources by themselves, as in the preset `lint`, are checked for that.)
+function(carmina_compile target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${CARMINA_UNITY} UNITY_BUILD_BATCH_SIZE ${count})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic)
+  if(NOT CARMINA_UNITY)
+    target_compile_options(${target} PRIVATE -Wshadow)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-array-bounds)
+  endif()
+endfunction()
+
 # carmina_precompile(TARGET HEADER...): Eigen, much of the standard library and HEADERs, precompiled for TARGET.
 # carmina_precompile(TARGET REUSE_FROM OTHER): those of OTHER; both must be compiled with the same options.
 function(carmina_precompile target)

@@ -76,7 +76,8 @@ def formats() -> tuple[int, int]:
 def python_tests() -> tuple[int, int]:
     report = BUILD / "pytest.xml"
     report.unlink(missing_ok=True)
-    return counted(run(VENV / "python", "-m", "pytest", "--quiet", f"--junit-xml={report}"), report)
+    command = [VENV / "python", "-m", "pytest", "--quiet", "-n", "auto", "--dist", "worksteal"]
+    return counted(run(*command, f"--junit-xml={report}"), report)
 
 
 STEPS = {"cpp": cpp_tests, "outside": outside_project, "formats": formats, "python": python_tests}

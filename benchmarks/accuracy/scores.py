@@ -59,11 +59,16 @@ def interval_scores(model, split) -> dict:
     except (ValueError, AttributeError, RuntimeError) as error:
         return {"no_interval": str(error).splitlines()[0][:300]}
     low, high = ends[..., 0], ends[..., 1]
-    return {
+    found = {
         "coverage": float(np.mean((low <= split.y_test) & (split.y_test <= high))),
         "width": float(np.mean(high - low)),
         "intervals": "predict_interval",
     }
+    if split.y_test.ndim > 1:
+        joint = np.asarray(model.predict_interval(split.X_test, coverage=COVERAGE, joint=True))
+        inside = (joint[..., 0] <= split.y_test) & (split.y_test <= joint[..., 1])
+        found["joint_coverage"] = float(np.mean(inside.all(axis=1)))
+    return found
 
 
 def class_scores(prediction: NDArray, y: NDArray) -> dict:

@@ -8,7 +8,7 @@
 
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::vector_math_test {
 namespace {
 
 template <class T>
@@ -76,4 +76,4 @@ TYPED_TEST(VectorMath, ProductsWithFewColumns) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::vector_math_test

@@ -8,7 +8,7 @@
 
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::hadamard_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -186,4 +186,4 @@ TEST(HadamardFrequencies, WhatHasNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::hadamard_test

@@ -10,7 +10,7 @@
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::alpha_path_test {
 namespace {
 
 using testing::max_difference;
@@ -319,4 +319,4 @@ TEST(AlphaPath, OneRowHasAPathWithoutLeavingOut) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::alpha_path_test

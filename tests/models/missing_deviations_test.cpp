@@ -14,7 +14,7 @@
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::missing_deviations_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -161,4 +161,4 @@ TEST(MissingDeviations, AreInFiles) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::missing_deviations_test

@@ -16,7 +16,7 @@
 
 #include "support/missing_rows.hpp"
 
-namespace carmina {
+namespace carmina::missing_targets_test {
 namespace {
 
 using testing::Gaps;
@@ -350,4 +350,4 @@ TEST(MissingTargets, EveryLossIsAtItsMinimum) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::missing_targets_test

@@ -12,7 +12,7 @@
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
-namespace carmina {
+namespace carmina::operator_valued_machine_test {
 namespace {
 
 using testing::max_difference;
@@ -197,4 +197,4 @@ TEST(OperatorValuedMachine, TheRightStructureLearnsFaster) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::operator_valued_machine_test

@@ -8,7 +8,7 @@
 #include "support/given_numbers.hpp"
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::posterior_test {
 namespace {
 
 using testing::max_difference;
@@ -104,4 +104,4 @@ TEST(Posterior, SaysWhatItLacks) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::posterior_test

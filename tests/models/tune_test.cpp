@@ -11,7 +11,7 @@
 
 #include "tune_data.hpp"
 
-namespace carmina {
+namespace carmina::tune_test {
 namespace {
 
 using testing::random_psd;
@@ -263,4 +263,4 @@ TEST(Tune, WeightZeroIsARemovedRow) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::tune_test

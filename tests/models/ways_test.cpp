@@ -13,7 +13,7 @@
 #include "support/random_matrix.hpp"
 #include "support/row_sources.hpp"
 
-namespace carmina {
+namespace carmina::ways_test {
 namespace {
 
 using testing::FaultyRows;
@@ -247,4 +247,4 @@ TEST(Ways, PathsOfPartsChangeNoBit) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::ways_test

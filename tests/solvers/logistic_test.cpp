@@ -6,7 +6,7 @@
 
 #include "loss_problem.hpp"
 
-namespace carmina {
+namespace carmina::logistic_test {
 namespace {
 
 using testing::Case;
@@ -149,4 +149,4 @@ TEST(Logistic, TwoOutputsAreOneWithHalfThePenalty) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::logistic_test

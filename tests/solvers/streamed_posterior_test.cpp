@@ -9,7 +9,7 @@
 
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::streamed_posterior_test {
 namespace {
 
 using carmina::testing::random_matrix;
@@ -75,4 +75,4 @@ TEST(StreamedPosterior, RefusesOtherShapes) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::streamed_posterior_test

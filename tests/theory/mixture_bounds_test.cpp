@@ -8,7 +8,7 @@
 
 #include "support/random_matrix.hpp"
 
-namespace carmina::theory {
+namespace carmina::theory::mixture_bounds_test {
 namespace {
 
 using testing::random_matrix;
@@ -153,4 +153,4 @@ TEST(MixtureBounds, RefuseWhatTheyCannotUse) {
 }
 
 }  // namespace
-}  // namespace carmina::theory
+}  // namespace carmina::theory::mixture_bounds_test

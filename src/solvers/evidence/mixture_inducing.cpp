@@ -106,7 +106,8 @@ class Inducing {
   template <class Body>
   void over_rows(const Body& body) const {
     const Index n = X_.rows();
-    for (Index first = 0; first < n; first += inducing_rows_at_once) body(first, std::min(inducing_rows_at_once, n - first));
+    for (Index first = 0; first < n; first += inducing_rows_at_once)
+      body(first, std::min(inducing_rows_at_once, n - first));
   }
 
   // B becomes the lower triangle of V Vᵀ.
