@@ -106,23 +106,29 @@ void keep_two_patterns(HeldRows<T>& held, std::vector<TargetPattern> patterns) {
   held.Y = Y.cast<T>();
 }
 
+// What is compared by the squared loss.
+FitOptions squared_options(FitOptions options) {
+  options.loss = Squared{};
+  options.non_crossing = false;
+  options.solver = "auto";
+  return options;
+}
+
 Index even(double count) { return static_cast<Index>(count / 2) * 2; }
 
 // The alpha with the smallest errors of left-out rows, exactly for the kernel of these options, on rows that are held.
 // Grids extend themselves until the best is inside.
+// Returns what alpha of the loss is in that of the squared one.
 template <Real T>
-void alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
-  FitOptions options = chosen;
+double alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
+  FitOptions options = squared_options(chosen);
   options.approximation = "exact";
   options.sketch.reset();
-  options.solver = "auto";
-  options.loss = Squared{};
-  options.non_crossing = false;
   const PathPoint best = best_of_path(held, options, path_alphas());
   report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
                             static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
   chosen.alpha = best.alpha;
-  if (std::holds_alternative<Squared>(chosen.loss)) return;
+  if (std::holds_alternative<Squared>(chosen.loss)) return 1;
   // Residuals as normal numbers of their variance would be.
   const auto seen = static_cast<double>((!held.Y.array().isNaN()).count());
   const double p = seen / static_cast<double>(held.Y.rows());  // targets of a row
@@ -136,13 +142,14 @@ void alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& rep
   for (Index i = 0; i < count; ++i) targets(i, 0) = deviation * random.normal(static_cast<std::uint64_t>(i));
   chosen.alpha =
       loss_alpha(chosen.loss, best.alpha, Matrix<double>::Zero(count, 1), targets, Vector<double>::Ones(count));
+  return *chosen.alpha / best.alpha;
 }
 
 }  // namespace
 
 template <Real T>
-void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
-                          SolveReport& report) {
+void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, double factor,
+                          FitOptions& options, SolveReport& report) {
   const auto n = static_cast<double>(summary.rows), p = static_cast<double>(rows.dim_out());
   const bool coupled = couples_outputs(options), missing = summary.has_missing_targets();
   const double seen = seen_share(summary);
@@ -160,7 +167,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   if (!options.alpha) {
     auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
     if (missing && coupled) wanted = static_cast<Index>(std::max(30.0, alpha_targets / (p * seen)));
-    alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
+    factor = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
     report.text +=
         format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
   }
@@ -180,7 +187,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     }
     if (!stationary(options)) {
       options.approximation = "sub_sample";
-    } else if (options.n_components || !squared || !task.separable || by_solver || (missing && coupled)) {
+    } else if (options.n_components || !task.separable || by_solver || (missing && (coupled || !squared))) {
       options.approximation = "fourier";
     }
   }
@@ -188,7 +195,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     double count = std::clamp<double>(std::sqrt(products / n), fewest, most);
     if (options.chosen_sketch()) count = std::min(count, std::ceil(n / 2));
     if (options.alpha_by) count = fewest;  // eigenvectors of that order
-    if (!squared) count = fewest;
+    if (!squared) count = fewest;          // many passes over the rows
     FitOptions sized = options;
     if (approximation_open(sized)) sized = sized.with_fourier_features();
     for (sized.n_components = options.chosen_sketch() ? static_cast<Index>(count) : even(count);
@@ -206,16 +213,15 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     const OutputCoupling& coupling = options.kernel ? options.kernel->terms()[0].coupling : options.coupling;
     in_deviations(held.Y, std::holds_alternative<Independent>(coupling));
   }
-  FitOptions trial = options;
+  FitOptions trial = squared_options(options);
   trial.target_names.clear();
-  trial.solver = "auto";
   trial.n_components = std::min(compared_components, even(static_cast<double>(held.rows()) / 2));
   std::optional<PathPoint> best;
   std::string errors;
   for (const char* approximation : {"sub_sample", "fourier"}) {
     trial.approximation = approximation;
     if (!fits(trial, true)) continue;
-    const PathPoint point = best_of_path(held, trial, alphas_around(*options.alpha, 4, 2));
+    const PathPoint point = best_of_path(held, trial, alphas_around(*options.alpha / factor, 4, 2));
     report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "as chosen", point.alpha,
                               approximation, static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out),
                               false});
@@ -231,12 +237,12 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     options.approximation = "fourier";
     return;
   }
-  if (!alpha_given) options.alpha = best->alpha;
+  if (!alpha_given) options.alpha = best->alpha * factor;
   say(format_text("{} {}: errors of left-out rows are {} on {} rows and {} components", *options.n_components,
                   options.fourier() ? "Fourier features" : "anchors", errors, held.rows(), *trial.n_components));
 }
 
-template void choose_approximation(DataRows<float>&, const DataSummary&, bool, FitOptions&, SolveReport&);
-template void choose_approximation(DataRows<double>&, const DataSummary&, bool, FitOptions&, SolveReport&);
+template void choose_approximation(DataRows<float>&, const DataSummary&, bool, double, FitOptions&, SolveReport&);
+template void choose_approximation(DataRows<double>&, const DataSummary&, bool, double, FitOptions&, SolveReport&);
 
 }  // namespace carmina

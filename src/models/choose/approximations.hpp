@@ -14,9 +14,10 @@ namespace carmina {
 // Exact up to 2,000 rows, and up to 8,000 for the squared loss: a factorisation of that order takes no longer than
 // features that do as well. Above, Fourier features and anchors (a sub-sample of the rows) are compared by errors of
 // left-out rows among 16,000, 1,000 components each, with the alphas around the one chosen. As many components as give
-// n m^2 = 2.5e11 products, some seconds of two cores, but 1,000 to 4,096.
+// n m^2 = 2.5e11 products, some seconds of two cores, but 1,000 to 4,096. Other losses take 1,000
+// of what is best for the squared one. `factor`: what their alpha is in that of the squared loss.
 template <Real T>
-void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, FitOptions& options,
-                          SolveReport& report);
+void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool alpha_given, double factor,
+                          FitOptions& options, SolveReport& report);
 
 }  // namespace carmina

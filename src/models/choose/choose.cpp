@@ -192,6 +192,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
   const InputTransform transform = input_transform(summary, options, options.differential());
   chosen.transform = transform;
 
+  double factor = 1;  // of alpha, beside that of the squared loss
   if (std::optional<SearchSpace> space = space_of(options)) {
     // So many for each output, or nearly.
     const auto most =
@@ -228,7 +229,8 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
         targets.rowwise() += mean.transpose();
         predictions -= residuals;
         predictions.rowwise() += mean.transpose();
-        chosen.alpha = loss_alpha(chosen.loss, *chosen.alpha, predictions, targets, some.weights);
+        factor = loss_alpha(chosen.loss, 1, predictions, targets, some.weights);
+        chosen.alpha = factor * *chosen.alpha;
       }
     }
     const bool quartiles = found.alternative || options.scale_inputs == InputScaling::robust;
@@ -239,7 +241,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
   }
   require(!options.alpha || !options.automatic_loss || !has_scale(options.loss) || space_of(options),
           "fit: '{}' with kappa or epsilon 'auto' needs alpha 'auto' with this kernel", loss_name(options.loss));
-  choose_approximation(rows, summary, options.alpha.has_value(), chosen, report);
+  choose_approximation(rows, summary, options.alpha.has_value(), factor, chosen, report);
   if (options.automatic_loss && has_scale(options.loss)) {
     const auto [name, values] = *loss_parameters(chosen.loss).begin();
     report.text += format_text("; {} {:.3g} from the residuals of left-out rows", name, values[0]);

@@ -56,7 +56,7 @@ Matrix<double> gradient_metric(const ChoiceRows& rows, const ScalarKernel& kerne
   std::vector<Matrix<double>> sums(static_cast<std::size_t>(slopes.blocks()));
   parallel_for(slopes.blocks(), execution.thread_count(), [&](Index block, int) {
     const Index first = slopes.first(block), count = slopes.count(block);
-    const Matrix<double> S = slopes.values(block);
+    const Matrix<double> S = slopes.values(block, rows.rows());
     Matrix<double> sum = Matrix<double>::Zero(d, d);
     for (Index j = 0; j < p; ++j) {
       const Matrix<double> weighted = S * coefficients.col(j).asDiagonal();

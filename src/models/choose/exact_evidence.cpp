@@ -63,34 +63,38 @@ ExactEvidence exact_evidence(const ChoiceRows& rows, const ScalarKernel& kernel,
   const double copies = rows.weights.sum() - static_cast<double>(n);
   out.by_alpha = 0.5 * (C.rowwise().squaredNorm().dot(noise) - count * (M.diagonal().dot(noise) + copies));
 
-  // The matrix beside dM, times the part of dM that all inputs share.
+  // The matrix beside dM, times the part of dM that all inputs share, H. It is symmetric: rows against those up to the
+  // block's last, what is left of the block twice.
   const double width = length_scale(kernel)[0];
   const KernelSlopes slopes(kernel, rows.Z);
   const Matrix<double> columns = manhattan ? Matrix<double>(rows.Z.transpose()) : Matrix<double>();
   std::vector<Vector<double>> sums(static_cast<std::size_t>(slopes.blocks()));
   parallel_for(slopes.blocks(), execution.thread_count(), [&](Index block, int) {
-    const Index first = slopes.first(block), rows_here = slopes.count(block);
-    Matrix<double> H = C.middleRows(first, rows_here) * C.transpose();
-    H -= count * M.middleRows(first, rows_here);
-    if (manhattan) {
-      H.array() *= -K.middleRows(first, rows_here).array();
-    } else {
-      H.array() *= slopes.values(block).array();
-    }
-    const auto Z = rows.Z.middleRows(first, rows_here);
+    const Index first = slopes.first(block), here = slopes.count(block), until = first + here;
+    Matrix<double> H = manhattan ? Matrix<double>(-K.block(first, 0, here, until)) : slopes.values(block, until);
+    H.leftCols(first) *= 2;
+    Matrix<double> beside = M.block(first, 0, here, until);
+    backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, here, until, p, 1.0, C.row(first).data(), p,
+                          C.data(), p, -count, beside.data(), until);
+    H.array() *= beside.array();
+    const auto Z = rows.Z.middleRows(first, here);
     Vector<double>& sum = sums[static_cast<std::size_t>(block)];
     if (manhattan) {
       sum.setZero(d);
-      for (Index i = 0; i < rows_here; ++i) {
+      for (Index i = 0; i < here; ++i) {
         for (Index k = 0; k < d; ++k) {
-          sum[k] += (columns.row(k).array() - Z(i, k)).abs().matrix().dot(H.row(i));
+          sum[k] += (columns.row(k).head(until).array() - Z(i, k)).abs().matrix().dot(H.row(i));
         }
       }
       sum /= 2 * width;
     } else {
-      // sum_il H_il (z_ik - z_lk)^2 = 2 (sum_i (H 1)_i z_ik^2 - z_kᵀ H z_k)
-      sum = Z.cwiseAbs2().transpose() * H.rowwise().sum();
-      sum -= Z.cwiseProduct(Matrix<double>(H * rows.Z)).colwise().sum().transpose();
+      // sum_il H_il (z_ik - z_lk)^2 = sum_i (H 1)_i z_ik^2 + sum_l (Hᵀ1)_l z_lk^2 - 2 z_kᵀ H z_k
+      Matrix<double> HZ(here, d);
+      backend::gemm<double>(backend::Transpose::no, backend::Transpose::no, here, d, until, 1.0, H.data(), until,
+                            rows.Z.data(), d, 0.0, HZ.data(), d);
+      sum = 0.5 * (Z.cwiseAbs2().transpose() * H.rowwise().sum());
+      sum += 0.5 * (rows.Z.topRows(until).cwiseAbs2().transpose() * H.colwise().sum().transpose());
+      sum -= Z.cwiseProduct(HZ).colwise().sum().transpose();
       sum /= width * width;
     }
   });
@@ -123,12 +127,14 @@ LearntWidths widths_by_evidence(const ChoiceRows& rows, const ScalarKernel& kern
     }
     return found.value - from_usual * from_usual / 2;
   };
-  Vector<double> at(d + 1), gradient(d + 1);
+  Vector<double> at(d + 1);
   const auto share = (start.factors.array().log() / largest_log_factor).max(-0.999).min(0.999);
   at << (largest_log_factor * share.unaryExpr([](double x) { return std::atanh(x); })).matrix(), std::log(start.alpha);
-  start.evidence = objective(at, &gradient);
-  if (!std::isfinite(start.evidence) || !gradient.allFinite()) return start;
-  const AscentResult found = lbfgs_ascent(objective, at, {steps, 1e-5});
+  const AscentResult found = lbfgs_ascent(objective, at, {.max_iter = steps, .tol = 1e-5, .finite_start = false});
+  if (!std::isfinite(found.value)) {
+    start.evidence = found.value;
+    return start;
+  }
   // Steps carry rounding on: what is found is rounded, so that orders of rows, units and repetitions do not show.
   Vector<double> logs = factors_at(found.at).array().log();
   logs = logs.cwiseMax(logs.maxCoeff() - irrelevant);

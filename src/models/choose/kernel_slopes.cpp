@@ -1,24 +1,29 @@
 // models/choose/kernel_slopes.cpp -- in closed form for Gaussian and Matérn kernels, which choices are made among.
 #include "models/choose/kernel_slopes.hpp"
+#include "backends/blas.hpp"
+#include "backends/vector_math.hpp"
 
 namespace carmina {
 namespace {
 
-// t -> g'(t), in place.
-void to_slopes(const ScalarKernel& kernel, Eigen::Ref<Eigen::ArrayXXd> t) {
+// t -> g'(t), in place; 0 where t is 0.
+void to_slopes(const ScalarKernel& kernel, Eigen::Map<Eigen::ArrayXd> t) {
   if (std::holds_alternative<Gaussian>(kernel)) {
-    t = -(-t).exp();
+    backend::exp_scaled(t.data(), -1.0, t.size());
+    t = -t;
     return;
   }
-  if (const auto* matern = std::get_if<Matern>(&kernel)) {
+  const auto* matern = std::get_if<Matern>(&kernel);
+  if (matern && (matern->nu == 0.5 || matern->nu == 1.5 || matern->nu == 2.5)) {
+    // With s = 2 sqrt(nu t): -exp(-s) / s, -3 exp(-s) and -5/3 (1 + s) exp(-s).
     const double nu = matern->nu;
-    if (nu == 0.5 || nu == 1.5 || nu == 2.5) {
-      t = (4 * nu * t).sqrt();  // s, with g' of -exp(-s) / s, -3 exp(-s) and -5/3 (1 + s) exp(-s)
-      if (nu == 0.5) t = -(-t).exp() / t;
-      if (nu == 1.5) t = -3 * (-t).exp();
-      if (nu == 2.5) t = -5.0 / 3 * (1 + t) * (-t).exp();
-      return;
-    }
+    t = (4 * nu * t).sqrt();
+    const Eigen::ArrayXd s = nu == 1.5 ? Eigen::ArrayXd() : Eigen::ArrayXd(t);
+    backend::exp_scaled(t.data(), -1.0, t.size());
+    if (nu == 0.5) t = (s > 0).select(-t / s, 0.0);
+    if (nu == 1.5) t *= -3;
+    if (nu == 2.5) t *= -5.0 / 3 * (1 + s);
+    return;
   }
   t = t.unaryExpr([&](double at) {
     return at > 0 ? visit_stationary([&](const auto& k) { return k.slopes(at).first; }, kernel) : 0.0;
@@ -27,22 +32,18 @@ void to_slopes(const ScalarKernel& kernel, Eigen::Ref<Eigen::ArrayXXd> t) {
 
 }  // namespace
 
-Matrix<double> KernelSlopes::values(Index block) const {
-  const Index begin = first(block), rows = count(block), n = Z_.rows();
-  const double width = length_scale(kernel_)[0];
-  Matrix<double> S = Z_.middleRows(begin, rows) * Z_.transpose();
+Matrix<double> KernelSlopes::values(Index block, Index columns) const {
+  const Index begin = first(block), rows = count(block), d = Z_.cols();
+  const double scale = 1 / (2 * length_scale(kernel_)[0] * length_scale(kernel_)[0]);
+  Matrix<double> S(rows, columns);
+  backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, rows, columns, d, -2 * scale,
+                        Z_.row(begin).data(), d, Z_.data(), d, 0.0, S.data(), columns);
+  const auto norms = norms_.head(columns).transpose().array() * scale;
   for (Index i = 0; i < rows; ++i) {
-    S.row(i) = (norms_[begin + i] + norms_.transpose().array() - 2 * S.row(i).array()).max(0) / (2 * width * width);
+    S.row(i) = (S.row(i).array() + (norms + norms_[begin + i] * scale)).max(0);
+    if (begin + i < columns) S(i, begin + i) = 0;
   }
-  // t at rounding of 0 is that of equal rows.
-  const Matrix<double> t = S;
-  Eigen::Map<Eigen::ArrayXXd> columns(S.data(), n, rows);
-  to_slopes(kernel_, columns);
-  for (Index i = 0; i < rows; ++i) {
-    for (Index l = 0; l < n; ++l) {
-      if (l == begin + i || !(t(i, l) > 0)) S(i, l) = 0;
-    }
-  }
+  to_slopes(kernel_, {S.data(), S.size()});
   return S;
 }
 

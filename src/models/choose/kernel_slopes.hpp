@@ -17,7 +17,8 @@ class KernelSlopes {
   Index blocks() const { return (Z_.rows() + together - 1) / together; }
   Index first(Index block) const { return block * together; }
   Index count(Index block) const { return std::min(together, Z_.rows() - first(block)); }
-  Matrix<double> values(Index block) const;  // (count, n)
+  // Against the first so many rows: (count, columns).
+  Matrix<double> values(Index block, Index columns) const;
 
  private:
   static constexpr Index together = 128;

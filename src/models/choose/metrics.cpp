@@ -41,7 +41,7 @@ struct Learning {
 std::optional<TriedSetting> by_evidence(Trials& trials, const ChoiceRows& rows, double median) {
   const SearchSpace& space = trials.space();
   const auto d = static_cast<double>(rows.Z.cols());
-  const ChoiceRows few = hashed_sample(rows, std::clamp(20 * d, 300.0, 500.0));
+  const ChoiceRows few = hashed_sample(rows, std::clamp(12 * d, 200.0, 350.0));
   std::vector<Learning> found;
   for (const auto& [kernel, parameters] : space.families) {
     Learning learning{{kernel, parameters}, {Vector<double>::Ones(rows.Z.cols()), space.alpha.value_or(0.1), 0}};
@@ -49,16 +49,18 @@ std::optional<TriedSetting> by_evidence(Trials& trials, const ChoiceRows& rows, 
     learning.setting.width = 1.5 * (euclidean(learning.setting) ? 1.0 : std::sqrt(d)) * median;
     found.push_back(std::move(learning));
   }
-  found[0].learn(trials, few, 40);
-  trials.side_by_side(found.size() - 1, [&](std::size_t task, Trials& own) {
-    Learning& learning = found[task + 1];
-    const bool from_first = euclidean(learning.setting) && std::isfinite(found[0].widths.evidence);
+  const FamilyWaves waves(space);
+  trials.side_by_side(waves.first.size(),
+                      [&](std::size_t task, Trials& own) { found[waves.first[task]].learn(own, few, 25); });
+  trials.side_by_side(waves.second.size(), [&](std::size_t task, Trials& own) {
+    Learning& learning = found[waves.second[task]];
+    const bool from_first = std::isfinite(found[0].widths.evidence);
     if (from_first) {
       const Setting& first = found[0].setting;
       learning.setting.width = first.width * first_width(learning.setting.scalar()) / first_width(first.scalar());
       learning.widths = found[0].widths;
     }
-    learning.learn(own, few, from_first ? 15 : 40);
+    learning.learn(own, few, from_first ? 8 : 25);
   });
   std::erase_if(found, [](const Learning& learning) { return !std::isfinite(learning.widths.evidence); });
   std::stable_sort(found.begin(), found.end(),
@@ -67,7 +69,7 @@ std::optional<TriedSetting> by_evidence(Trials& trials, const ChoiceRows& rows, 
   std::vector<TriedSetting> tried(found.size());
   trials.side_by_side(found.size(), [&](std::size_t task, Trials& own) {
     Learning& learning = found[task];
-    if (few.rows() < rows.rows()) learning.learn(own, rows, 8);
+    if (few.rows() < rows.rows()) learning.learn(own, rows, 6);
     const Setting next = learning.scaled();
     tried[task] = own.polish(in_metric(rows, next.P), next, few_steps);
   });

@@ -9,7 +9,7 @@
 namespace carmina {
 namespace {
 
-constexpr double coarse_rows = 400, search_rows = 600;
+constexpr double coarse_rows = 300, search_rows = 600;
 constexpr double first_alpha = 0.03;  // of a variance: where the search begins
 constexpr double gain_of_alternative = 0.98;
 
@@ -25,12 +25,17 @@ TriedSetting best_family(Trials& trials, const ChoiceRows& rows) {
     return setting;
   };
   std::vector<TriedSetting> found(space.families.size());
-  found[0] = trials.polish(some, start(0, 1, first_alpha), {std::log(2.5), std::log(6.0), 0.4, 16});
-  // Where the first family went, the others begin.
+  const FamilyWaves waves(space);
+  trials.side_by_side(waves.first.size(), [&](std::size_t task, Trials& own) {
+    const std::size_t family = waves.first[task];
+    found[family] = own.polish(some, start(family, 1, first_alpha), {std::log(2.5), std::log(6.0), 0.4, 16});
+  });
+  // Where the first family went, those with the same distance begin.
   const Setting first = found[0].setting;
   const double moved = space.width ? 1 : first.width / (first_width(first.scalar()) * median);
-  trials.side_by_side(found.size() - 1, [&](std::size_t task, Trials& own) {
-    found[task + 1] = own.polish(some, start(task + 1, moved, first.alpha), {0.55, 1.1, 0.4, 10});
+  trials.side_by_side(waves.second.size(), [&](std::size_t task, Trials& own) {
+    const std::size_t family = waves.second[task];
+    found[family] = own.polish(some, start(family, moved, first.alpha), {0.55, 1.1, 0.4, 10});
   });
   std::stable_sort(found.begin(), found.end(), smaller_error);
   // The best and what is near it, on all of these rows.
@@ -75,7 +80,7 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
   if (alternative) {
     ChoiceRows others = some;
     others.Z = (*alternative)(numbers, Eigen::all);
-    TriedSetting trial = best_family(trials, others);
+    TriedSetting trial = trials.polish(others, found.best.setting, {0.55, 1.1, 0.22, 12});
     if (trial.error() < gain_of_alternative * found.best.error()) {
       found = {std::move(trial), true};
       some = std::move(others);

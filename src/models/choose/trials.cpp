@@ -12,6 +12,13 @@ double first_width(const ScalarKernel& kernel) {
   return std::holds_alternative<Laplacian>(kernel) ? 3.0 : 0.7;
 }
 
+FamilyWaves::FamilyWaves(const SearchSpace& space) {
+  const auto manhattan = [&](std::size_t i) { return !space.kernel && space.families[i].first == Laplacian::name; };
+  for (std::size_t i = 0; i < space.families.size(); ++i) {
+    (i > 0 && manhattan(i) == manhattan(0) ? second : first).push_back(i);
+  }
+}
+
 double Trials::median_distance_of(const ChoiceRows& rows) const {
   return median_distance(rows.Z, {rows.weights.begin(), rows.weights.end()}, execution_);
 }

@@ -45,6 +45,11 @@ class Trials {
 
 // Widths, in median distances, that the search of a family begins with.
 double first_width(const ScalarKernel& kernel);
+// The families of a search: the first one and those with another distance, then those that begin where the first ended.
+struct FamilyWaves {
+  explicit FamilyWaves(const SearchSpace& space);
+  std::vector<std::size_t> first, second;
+};
 inline bool euclidean(const Setting& setting) { return !std::holds_alternative<Laplacian>(setting.scalar()); }
 inline bool smaller_error(const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 
 namespace carmina {
 namespace {
@@ -41,7 +42,11 @@ AscentResult lbfgs_ascent(const SmoothObjective& objective, Vector<double> start
   Vector<double> gradient(start.size()), next_gradient(start.size());
   result.at = std::move(start);
   result.value = objective(result.at, &gradient);
-  require(std::isfinite(result.value) && gradient.allFinite(), "lbfgs: the function is not finite at the start");
+  if (!std::isfinite(result.value) || !gradient.allFinite()) {
+    require(!options.finite_start, "lbfgs: the function is not finite at the start");
+    result.value = -std::numeric_limits<double>::infinity();
+    return result;
+  }
   std::deque<Move> moves;
   while (result.iterations < options.max_iter) {
     Vector<double> direction = ascent_direction(moves, gradient);

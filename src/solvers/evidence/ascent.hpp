@@ -9,7 +9,8 @@ namespace carmina {
 
 struct AscentOptions {
   Index max_iter = 500;
-  double tol = 1e-6;  // relative progress below which it stops: of ten steps of L-BFGS
+  double tol = 1e-6;         // relative progress below which it stops: of ten steps of L-BFGS
+  bool finite_start = true;  // a start outside of the domain is an error; otherwise the end, of value -infinity
 };
 
 struct AscentResult {
@@ -24,7 +25,7 @@ struct AscentResult {
 using SmoothObjective = std::function<double(const Vector<double>& at, Vector<double>* gradient)>;
 using AscentStep = std::function<void(Index step, double value)>;  // called after each step; may throw to stop
 
-// Limited memory [Nocedal 1980] with a line search for the weak Wolfe conditions. The start must be in the domain.
+// Limited memory [Nocedal 1980] with a line search for the weak Wolfe conditions.
 AscentResult lbfgs_ascent(const SmoothObjective& objective, Vector<double> start, const AscentOptions& options,
                           const AscentStep& on_step = {});
 
