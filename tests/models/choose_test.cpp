@@ -1,6 +1,7 @@
 // tests/models/choose_test.cpp -- what the data choose: errors of left-out rows, metrics, samples, other losses' alpha.
 #include "models/choose/choose.hpp"
 #include "features/kernel_map.hpp"
+#include "models/choose/equal_rows.hpp"
 #include "models/choose/exact_errors.hpp"
 #include "models/choose/exact_evidence.hpp"
 #include "models/choose/search.hpp"
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <cmath>
+#include <limits>
 #include <support/given_numbers.hpp>
 #include <support/random_matrix.hpp>
 
@@ -50,6 +52,28 @@ TEST(LeftOutErrors, AreThoseOfFitsWithoutTheRow) {
       EXPECT_NEAR(found.error, sum / rows.weights.sum(), 1e-8);
     }
   }
+}
+
+TEST(EqualRows, AreOneRowOfTheirWeight) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  HeldRows<double> held;
+  held.X.resize(6, 2);
+  held.X << 3, 1, 0, 0, 3, 1, 3, 1, 0, 0, 3, 1;
+  held.Y.resize(6, 1);
+  held.Y << 5, nan, 5, 6, nan, 5;  // rows 0, 2, 5 and 1, 4 are equal; row 3 has another target
+  held.numbers = {10, 11, 12, 13, 14, 15};
+  HeldRows<double> merged = held;
+  merge_equal_rows(merged);
+  EXPECT_EQ(merged.numbers, (std::vector<Index>{10, 11, 13}));
+  EXPECT_EQ(merged.weights, Eigen::Vector3d(3, 2, 1));
+  EXPECT_EQ(merged.X, (Matrix<double>(3, 2) << 3, 1, 0, 0, 3, 1).finished());
+  EXPECT_EQ(merged.Y(2, 0), 6);
+
+  // Parts of a row are no repetitions.
+  HeldRows<double> parts = held;
+  parts.weights = Vector<double>::Constant(6, 0.5);
+  merge_equal_rows(parts);
+  EXPECT_EQ(parts.rows(), 6);
 }
 
 TEST(LeftOutErrors, CountAWeightAsRepetitions) {

@@ -1,6 +1,7 @@
 // models/choose/choose.cpp -- the steps of a choice: rows to choose on, search, approximation and size, words.
 #include "models/choose/choose.hpp"
 #include "models/choose/approximations.hpp"
+#include "models/choose/equal_rows.hpp"
 #include "models/choose/left_open.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/choose/search.hpp"
@@ -198,7 +199,8 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     const auto most =
         static_cast<Index>(static_cast<double>(rows_to_hold(execution)) * std::min(5.0, 1 / seen_share(summary)));
     const RowSampler sampler(summary.copies, most, 1, Random(options.seed, Stream::evidence_rows));
-    const HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
+    HeldRows<T> held = sample_rows(rows, sampler, execution, std::min(summary.rows, most));
+    merge_equal_rows(held);
     space->least_alpha = least_alpha<T>;
     Vector<double> mean, deviation;
     const ChoiceRows some = rows_to_choose_on(held, transform, options, mean, deviation);
