@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from carmina import _core, kernels, losses, sketches
+from carmina._field_by_name import FieldByName
 from carmina._kernels import from_plain, to_plain
 
 
@@ -115,7 +116,7 @@ def _restore(estimator: Any, machine: _core.Machine, state: dict[str, Any], name
 def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
     """A parameter for JSON: kernels, losses and sketches described, NumPy's numbers as Python's, a generator
     by its seed."""
-    if isinstance(value, kernels.Kernel):
+    if isinstance(value, (kernels.Kernel, FieldByName)):
         return to_plain(value)
     if isinstance(value, losses.Loss):
         return {"loss": type(value).__name__, **value._parameters}

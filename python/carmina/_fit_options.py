@@ -5,6 +5,7 @@ from __future__ import annotations
 from numpy.typing import NDArray
 
 from carmina import _core, losses, sketches
+from carmina._field_by_name import FieldByName
 from carmina._kernels import coupled, is_scalar, named
 from carmina._validation import (
     APPROXIMATIONS,
@@ -31,6 +32,9 @@ class ParametersAsOptions:
         if loss is None and isinstance(self.loss, str) and left_open(self.alpha):
             options.automatic_loss = True
         kernel = kernel_or_name(self.kernel)
+        if isinstance(kernel, FieldByName):
+            options.coupling, options.bounded = kernel.coupling, kernel.bounded
+            kernel = kernel.scalar
         if isinstance(kernel, str):
             options.kernel_name = kernel
             length_scale, options.kernel_parameters = named(kernel, self.gamma)

@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from carmina import _core, kernels
+from carmina._field_by_name import FieldByName
 from carmina._validation import kernel_or_name, length_scale_of, length_scales_of, number, one_of
 from carmina.kernels import Decomposable, Kernel, Sum
 
@@ -22,10 +23,11 @@ COUPLED = (
     kernels.DivergenceFree,
     kernels.Spectral,
     kernels.FromSignature,
+    FieldByName,
 )
 
 
-def to_plain(kernel: Kernel) -> dict[str, Any]:
+def to_plain(kernel: Kernel | FieldByName) -> dict[str, Any]:
     """The kernel's type and parameters, kernels among these likewise."""
     if isinstance(kernel, OF_FUNCTIONS):
         raise ValueError(
@@ -33,7 +35,8 @@ def to_plain(kernel: Kernel) -> dict[str, Any]:
             "hold numbers, never code"
         )
     parameters = {name: _plain(value) for name, value in kernel._parameters.items()}
-    return {"kernel": type(kernel).__name__, **parameters}
+    name = kernel.operator if isinstance(kernel, FieldByName) else type(kernel).__name__
+    return {"kernel": name, **parameters}
 
 
 def from_plain(description: dict[str, Any]) -> Kernel:
@@ -61,6 +64,8 @@ def named(name: str, gamma: Any) -> tuple[list[float] | None, dict[str, float]]:
 def resolved(kernel: Any, gamma: float | str, X: NDArray) -> Kernel:
     """The kernel that a fit to X takes: itself, or one by name with `gamma`."""
     kernel = kernel_or_name(kernel)
+    if isinstance(kernel, FieldByName):
+        return TYPES[kernel.operator](resolved(kernel.scalar, gamma, X), bounded=kernel.bounded)
     if not isinstance(kernel, str):
         return kernel
     if kernel not in ("polynomial", "sobolev1"):

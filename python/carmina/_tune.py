@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from carmina import _core, kernels, losses
+from carmina._field_by_name import FieldByName
 from carmina._machine import KernelMachineEstimator
 from carmina._spectral_mixture import SpectralMixtureRegressor
 from carmina._validation import integer, left_open, length_scale_of, loss_or_name, number, one_of
@@ -231,7 +232,7 @@ def _width_parameter(
     kernel: str | kernels.Kernel, width: list[float], factor: float | None
 ) -> dict[str, Any]:
     """The estimator's parameter that gives it this width, reached by `factor` unless it is None."""
-    if isinstance(kernel, str):
+    if isinstance(kernel, (str, FieldByName)):
         return {"gamma": 1 / (2 * width[0] ** 2)}
     if factor is None:
         return {"kernel": _with_widths(kernel, lambda _: width[0])}

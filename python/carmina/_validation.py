@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from carmina import _core, kernels, losses, sketches
+from carmina._field_by_name import FieldByName
 
 
 def integer(name: str, value: Any) -> int:
@@ -135,14 +136,14 @@ def length_scales_of(gamma: Any) -> list[float] | None:
     return [length_scale_of(gamma)]
 
 
-def kernel_or_name(kernel: Any) -> kernels.Kernel | str:
-    if isinstance(kernel, (kernels.Kernel, str)):
+def kernel_or_name(kernel: Any) -> kernels.Kernel | FieldByName | str:
+    if isinstance(kernel, (kernels.Kernel, FieldByName, str)):
         return kernel
     raise ValueError(f"kernel must be a kernel's name or a value from carmina.kernels, found {kernel!r}")
 
 
 def kernel_value(kernel: Any) -> kernels.Kernel:
-    if isinstance(kernel_or_name(kernel), str):
+    if not isinstance(kernel_or_name(kernel), kernels.Kernel):
         raise ValueError(
             f"kernel must be a value from carmina.kernels, whose width is known; found {kernel!r}"
         )

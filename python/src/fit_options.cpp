@@ -52,6 +52,13 @@ void bind_fit_options(nb::module_& m) {
           },
           [](FitOptions& o, nb::handle A) { o.coupling = OutputMatrix(to_matrix(A, "fit: the output matrix")); },
           "A of a decomposable kernel, when the scalar one is given by name.")
+      .def_prop_rw(
+          "coupling", [](const FitOptions& o) { return coupling_name(o.coupling); },
+          [](FitOptions& o, const std::string& word) { o.coupling = parse_coupling(word); },
+          "How outputs go together, by a word, when the scalar kernel is given by name.")
+      .def_prop_rw(
+          "bounded", [](const FitOptions& o) { return has_bounded_features(o.coupling); },
+          [](FitOptions& o, bool bounded) { o.coupling = parse_coupling(coupling_name(o.coupling), bounded); })
       .def_rw("approximation", &FitOptions::approximation)
       .def_prop_rw(
           "sketch", [](const FitOptions& o) { return o.sketch ? to_python(*o.sketch) : nb::none(); },

@@ -1,5 +1,6 @@
 // operator_kernels.cpp -- the operator-valued kernels and sums as Python values.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -42,11 +43,14 @@ void def_scalar(nb::class_<K, Kernel>& type) {
 template <class K>
 void def_differential(nb::module_& m, const char* name, const char* doc) {
   nb::class_<K, Kernel> type(m, name, doc);
-  type.def(
-      "__init__",
-      [name](K* self, const Kernel& scalar, bool bounded) { new (self) K(scalar_of(scalar, name), bounded); },
-      nb::arg("scalar"), nb::arg("bounded") = false,
-      nb::sig("def __init__(self, scalar: Kernel, bounded: bool = False) -> None"));
+  // A name is a kernel without a width, which a fit finds.
+  type.def(nb::new_([name](const std::variant<std::string, Kernel>& scalar, bool bounded) {
+             if (const auto* kernel = std::get_if<Kernel>(&scalar))
+               return nb::cast(K(scalar_of(*kernel, name), bounded));
+             return nb::module_::import_("carmina._field_by_name")
+                 .attr("FieldByName")(name, std::get<std::string>(scalar), bounded);
+           }),
+           nb::arg("scalar"), nb::arg("bounded") = false);
   def_scalar(type);
   type.def_prop_ro(
       "bounded", [](const K& k) { return has_bounded_features(k.terms()[0].coupling); },
@@ -202,8 +206,9 @@ K(x, z) = −∇∇ᵀk(δ) at δ = x − z, so every function of its space is t
 
 Parameters
 ----------
-scalar : kernel
-    A scalar kernel k with two derivatives: not `Laplacian`, nor `Matern` with ν ≤ 1.
+scalar : kernel or str
+    A scalar kernel k with two derivatives: not `Laplacian`, nor `Matern` with ν ≤ 1. A name is for estimators, whose
+    `gamma` is then its width, chosen by the data unless it is a number; it has no sums and no values.
 bounded : bool, default=False
     The same kernel with other Fourier features, over `Gaussian` only: frequencies are drawn in proportion to their
     squared length and the features are bounded. In d dimensions (d − 1) / (d + 1) of the variance at distance 0 is left.
@@ -222,8 +227,9 @@ K(x, z) = (∇∇ᵀ − ∇ᵀ∇ I) k(δ) at δ = x − z, so every function o
 
 Parameters
 ----------
-scalar : kernel
-    A scalar kernel k with two derivatives: not `Laplacian`, nor `Matern` with ν ≤ 1.
+scalar : kernel or str
+    A scalar kernel k with two derivatives: not `Laplacian`, nor `Matern` with ν ≤ 1. A name is for estimators, whose
+    `gamma` is then its width, chosen by the data unless it is a number; it has no sums and no values.
 bounded : bool, default=False
     The same kernel with other Fourier features, over `Gaussian` only: frequencies are drawn in proportion to their
     squared length and the features are bounded. A third of the variance at distance 0 is left.

@@ -20,6 +20,7 @@ constexpr double exact_rows = 8000, exact_rows_other_losses = 2000;
 constexpr double products = 2.5e11;
 constexpr Index fewest = 1000, most = 4096;
 constexpr Index compared_rows = 16000, compared_components = 1000, alpha_rows = 1000;
+constexpr double width_rows = 400;      // of which fields take their width, divided by the outputs
 constexpr double alpha_targets = 1500;  // where targets are missing and outputs coupled: the order of a system
 
 // Half powers of ten around a value.
@@ -116,6 +117,42 @@ FitOptions squared_options(FitOptions options) {
 
 Index even(double count) { return static_cast<Index>(count / 2) * 2; }
 
+// The width of a field with the smallest errors of left-out rows, each with its own alpha: in steps of a factor of two
+// from the median distance, then of its root.
+template <Real T>
+void width_of_field(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
+  FitOptions options = squared_options(chosen);
+  options.approximation = "exact";
+  options.kernel_name = options.settled_kernel_name();
+  const Matrix<double> X = held.X.template cast<double>();
+  Matrix<double> Z(X.rows(), X.cols());
+  options.transform->apply(X.data(), X.cols(), X.rows(), X.cols(), Z.data());
+  std::vector<double> weights(static_cast<std::size_t>(held.rows()), 1.0);
+  for (Index i = 0; i < held.weights.size(); ++i) weights[static_cast<std::size_t>(i)] = held.weights[i];
+  double best = std::numeric_limits<double>::infinity(), width = median_distance(Z, weights, options.execution);
+  const auto better = [&](double at) {
+    options.length_scale = at;
+    const PathPoint point = best_of_path(held, options, alphas_around(1e-2, 8, 4));
+    report.choices.push_back({options.kernel_name, at, "identity", point.alpha, "exact",
+                              static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out), false});
+    if (!(*point.leave_one_out < best)) return false;
+    best = *point.leave_one_out;
+    width = at;
+    return true;
+  };
+  better(width);
+  for (const double step : {2.0, std::sqrt(2.0)}) {
+    for (int up = 0; up < 8 && better(width * step); ++up) {
+    }
+    for (int down = 0; down < 8 && better(width / step); ++down) {
+    }
+  }
+  chosen.kernel_name = options.kernel_name;
+  chosen.length_scale = width;
+  report.text += format_text("{}{} kernel of width {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ",
+                             chosen.kernel_name, width);
+}
+
 // The alpha with the smallest errors of left-out rows, exactly for the kernel of these options, on rows that are held.
 // Grids extend themselves until the best is inside.
 // Returns what alpha of the loss is in that of the squared one.
@@ -164,6 +201,11 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     }
     return fits_budget(table, task, summary.rows, [&](Index count) { return rows.held_bytes(count); });
   };
+  const bool width_open = options.width_from_data() && options.width == WidthRule::automatic;
+  if (!options.alpha && options.differential() && width_open && !missing) {
+    const auto wanted = static_cast<Index>(std::max(50.0, width_rows / p));
+    width_of_field(some_rows(rows, summary, wanted, options), options, report);
+  }
   if (!options.alpha) {
     auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
     if (missing && coupled) wanted = static_cast<Index>(std::max(30.0, alpha_targets / (p * seen)));

@@ -41,7 +41,7 @@ struct Learning {
 std::optional<TriedSetting> by_evidence(Trials& trials, const ChoiceRows& rows, double median) {
   const SearchSpace& space = trials.space();
   const auto d = static_cast<double>(rows.Z.cols());
-  const ChoiceRows few = hashed_sample(rows, std::clamp(12 * d, 200.0, 350.0));
+  const ChoiceRows few = hashed_sample(rows, std::clamp(12 * d, 200.0, 500.0));
   std::vector<Learning> found;
   for (const auto& [kernel, parameters] : space.families) {
     Learning learning{{kernel, parameters}, {Vector<double>::Ones(rows.Z.cols()), space.alpha.value_or(0.1), 0}};
