@@ -81,7 +81,7 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
     ChoiceRows others = some;
     others.Z = (*alternative)(numbers, Eigen::all);
     TriedSetting trial = trials.polish(others, found.best.setting, {0.55, 1.1, 0.22, 12});
-    if (trial.error() < gain_of_alternative * found.best.error()) {
+    if (trial.error() < gain_of_alternative * found.best.error() && clearly_better(trial, found.best, some.weights)) {
       found = {std::move(trial), true};
       some = std::move(others);
     }
