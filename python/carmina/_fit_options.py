@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 from numpy.typing import NDArray
 
-from carmina import _core, losses, sketches
+from carmina import _core, kernels, losses, sketches
 from carmina._field_by_name import FieldByName
 from carmina._kernels import coupled, is_scalar, named
 from carmina._validation import (
@@ -22,8 +26,32 @@ from carmina._validation import (
 )
 
 
+# The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
+@dataclass(eq=False, repr=False)
 class ParametersAsOptions:
-    """What the estimators' parameters ask of the library."""
+    """What the estimators' parameters ask of the library; `KernelRegressor` documents them."""
+
+    kernel: str | kernels.Kernel | FieldByName = "auto"
+    approximation: str | sketches.SketchDistribution = "auto"
+    n_components: int | str = "auto"
+    loss: str | losses.Loss = "squared"
+    alpha: float | str = "auto"
+    gamma: float | str | Sequence[float] = "auto"
+    fit_intercept: bool = True
+    scale_inputs: bool | str = "auto"
+    fill_missing: bool = False
+    sampling: str = "iid"
+    solver: str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | np.random.Generator | None = None
+    n_jobs: int | None = None
+    memory_budget: int | str | None = None
+    verbose: bool = False
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    metric: str = "auto"
 
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()

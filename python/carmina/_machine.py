@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from carmina import _core, _files, kernels, losses, sketches
+from carmina import _core, _files, kernels
 from carmina._fit_options import ParametersAsOptions
 from carmina._path import AlphaPath, alpha_list, path_of
 from carmina._validation import checked_rows, memory_bytes, thread_count
@@ -97,32 +97,9 @@ class FitTask:
 Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
-# The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
 class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
-
-    kernel: str | kernels.Kernel = "auto"
-    approximation: str | sketches.SketchDistribution = "auto"
-    n_components: int | str = "auto"
-    loss: str | losses.Loss = "squared"
-    alpha: float | str = "auto"
-    gamma: float | str | Sequence[float] = "auto"
-    fit_intercept: bool = True
-    scale_inputs: bool | str = "auto"
-    fill_missing: bool = False
-    sampling: str = "iid"
-    solver: str = "auto"
-    max_iter: int = 1000
-    tol: float = 1e-6
-    random_state: int | np.random.RandomState | np.random.Generator | None = None
-    n_jobs: int | None = None
-    memory_budget: int | str | None = None
-    verbose: bool = False
-    early_stopping: bool = True
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 10
-    metric: str = "auto"
 
     def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
         """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back.
