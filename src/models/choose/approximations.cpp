@@ -5,6 +5,7 @@
 #include "models/choose/missing_choice.hpp"
 #include "models/choose/search.hpp"
 #include "models/fit/fit_pipeline.hpp"
+#include "models/fit/resolve_kernel.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/fit/ways.hpp"
 
@@ -107,11 +108,13 @@ void keep_two_patterns(HeldRows<T>& held, std::vector<TargetPattern> patterns) {
   held.Y = Y.cast<T>();
 }
 
-// What is compared by the squared loss.
-FitOptions squared_options(FitOptions options) {
+// For errors of left-out rows: exactly, by the squared loss.
+FitOptions exact_squared(FitOptions options) {
   options.loss = Squared{};
   options.non_crossing = false;
   options.solver = "auto";
+  options.approximation = "exact";
+  options.sketch.reset();
   return options;
 }
 
@@ -120,16 +123,10 @@ Index even(double count) { return static_cast<Index>(count / 2) * 2; }
 // The width of a field with the smallest errors of left-out rows, each with its own alpha: in steps of a factor of two
 // from the median distance, then of its root.
 template <Real T>
-void width_of_field(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
-  FitOptions options = squared_options(chosen);
-  options.approximation = "exact";
+void width_of_field(const HeldRows<T>& held, double median, FitOptions& chosen, SolveReport& report) {
+  FitOptions options = exact_squared(chosen);
   options.kernel_name = options.settled_kernel_name();
-  const Matrix<double> X = held.X.template cast<double>();
-  Matrix<double> Z(X.rows(), X.cols());
-  options.transform->apply(X.data(), X.cols(), X.rows(), X.cols(), Z.data());
-  std::vector<double> weights(static_cast<std::size_t>(held.rows()), 1.0);
-  for (Index i = 0; i < held.weights.size(); ++i) weights[static_cast<std::size_t>(i)] = held.weights[i];
-  double best = std::numeric_limits<double>::infinity(), width = median_distance(Z, weights, options.execution);
+  double best = std::numeric_limits<double>::infinity(), width = median;
   const auto better = [&](double at) {
     options.length_scale = at;
     const PathPoint point = best_of_path(held, options, alphas_around(1e-2, 8, 4));
@@ -142,9 +139,10 @@ void width_of_field(const HeldRows<T>& held, FitOptions& chosen, SolveReport& re
   };
   better(width);
   for (const double step : {2.0, std::sqrt(2.0)}) {
-    for (int up = 0; up < 8 && better(width * step); ++up) {
-    }
-    for (int down = 0; down < 8 && better(width / step); ++down) {
+    for (const double factor : {step, 1 / step}) {
+      int moves = 0;
+      while (moves < 8 && better(width * factor)) ++moves;
+      if (moves > 0) break;
     }
   }
   chosen.kernel_name = options.kernel_name;
@@ -158,9 +156,7 @@ void width_of_field(const HeldRows<T>& held, FitOptions& chosen, SolveReport& re
 // Returns what alpha of the loss is in that of the squared one.
 template <Real T>
 double alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
-  FitOptions options = squared_options(chosen);
-  options.approximation = "exact";
-  options.sketch.reset();
+  const FitOptions options = exact_squared(chosen);
   const PathPoint best = best_of_path(held, options, path_alphas());
   report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
                             static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
@@ -204,7 +200,9 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   const bool width_open = options.width_from_data() && options.width == WidthRule::automatic;
   if (!options.alpha && options.differential() && width_open && !missing) {
     const auto wanted = static_cast<Index>(std::max(50.0, width_rows / p));
-    width_of_field(some_rows(rows, summary, wanted, options), options, report);
+    const Kernel by_median = resolve_kernel(summary, *options.transform, options);
+    const double median = length_scale(by_median.terms()[0].scalar)[0];
+    width_of_field(some_rows(rows, summary, wanted, options), median, options, report);
   }
   if (!options.alpha) {
     auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
@@ -255,7 +253,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     const OutputCoupling& coupling = options.kernel ? options.kernel->terms()[0].coupling : options.coupling;
     in_deviations(held.Y, std::holds_alternative<Independent>(coupling));
   }
-  FitOptions trial = squared_options(options);
+  FitOptions trial = exact_squared(options);
   trial.target_names.clear();
   trial.n_components = std::min(compared_components, even(static_cast<double>(held.rows()) / 2));
   std::optional<PathPoint> best;

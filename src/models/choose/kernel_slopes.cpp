@@ -6,7 +6,7 @@
 namespace carmina {
 namespace {
 
-// t -> g'(t), in place; 0 where t is 0.
+// t -> g'(t), in place; 0 where it is infinite.
 void to_slopes(const ScalarKernel& kernel, Eigen::Map<Eigen::ArrayXd> t) {
   if (std::holds_alternative<Gaussian>(kernel)) {
     backend::exp_scaled(t.data(), -1.0, t.size());

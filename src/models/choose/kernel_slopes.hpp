@@ -7,8 +7,8 @@
 
 namespace carmina {
 
-// k = g(t) with t = |z_i - z_l|^2 / (2 l^2); g'(t), and 0 where rows are equal: there it may be infinite, but stands
-// beside a difference that is 0.
+// k = g(t) with t = |z_i - z_l|^2 / (2 l^2); g'(t), finite where rows are equal: its value there stands beside a
+// difference that is 0.
 class KernelSlopes {
  public:
   KernelSlopes(const ScalarKernel& kernel, const Matrix<double>& Z)

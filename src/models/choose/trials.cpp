@@ -82,6 +82,7 @@ TriedSetting Trials::polish(const ChoiceRows& rows, TriedSetting best, Steps ste
 
 void Trials::side_by_side(std::size_t count, const std::function<void(std::size_t, Trials&)>& body) {
   execution_.checkpoint({"choice", static_cast<Index>(log_.size()), 0});
+  if (count == 1) return body(0, *this);
   std::vector<ChoiceLog> logs(count);
   const Execution alone{1, execution_.memory_budget};
   parallel_for(static_cast<Index>(count), execution_.thread_count(), [&](Index task, int worker) {

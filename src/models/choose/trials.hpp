@@ -32,7 +32,8 @@ class Trials {
     return polish(rows, evaluate_near(rows, start), steps);
   }
 
-  // Tasks 0 .. count - 1 side by side, each on one thread with trials of its own; notes are kept in the tasks' order.
+  // Tasks 0 .. count - 1 side by side, each on one thread with trials of its own (a single one on all threads); notes
+  // are kept in the tasks' order.
   void side_by_side(std::size_t count, const std::function<void(std::size_t task, Trials& trials)>& body);
 
   double median_distance_of(const ChoiceRows& rows) const;
