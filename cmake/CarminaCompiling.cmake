@@ -22,7 +22,8 @@ function(carmina_compile target count)
   if(NOT CARMINA_UNITY)
     target_compile_options(${target} PRIVATE -Wshadow)
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-array-bounds)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow
+                                             -Wno-stringop-overread)
   endif()
 endfunction()
 

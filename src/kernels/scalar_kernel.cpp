@@ -10,7 +10,7 @@ namespace carmina {
 namespace {
 
 template <class K>
-KernelParameters parameters_of(const K& kernel) {
+KernelParameters parameters_of_kernel(const K& kernel) {
   return with_parameters<K>(
       [&](const auto&... one) { return KernelParameters{{one.name, static_cast<double>(kernel.*one.member)}...}; });
 }
@@ -21,7 +21,7 @@ constexpr bool has_a_name = !std::same_as<K, Callable> && !std::same_as<K, Spect
 
 template <class K>
 K with_given(const std::optional<LengthScale>& width, const KernelParameters& given) {
-  KernelParameters numbers = parameters_of(K());
+  KernelParameters numbers = parameters_of_kernel(K());
   for (const auto& [key, value] : given) {
     require(numbers.contains(key), "the {} kernel has no parameter '{}'", K::name, key);
     numbers[key] = value;
@@ -68,7 +68,7 @@ std::string kernel_name(const ScalarKernel& kernel) {
 }
 
 KernelParameters kernel_parameters(const ScalarKernel& kernel) {
-  return std::visit([](const auto& k) { return parameters_of(k); }, kernel);
+  return std::visit([](const auto& k) { return parameters_of_kernel(k); }, kernel);
 }
 
 bool is_stationary(const ScalarKernel& kernel) {

@@ -12,13 +12,13 @@ namespace carmina {
 namespace {
 
 template <class L>
-LossParameters parameters_of(const L& loss) {
+LossParameters parameters_of_loss(const L& loss) {
   return with_parameters<L>([&](const auto&... one) { return LossParameters{{one.name, {loss.*one.member}}...}; });
 }
 
 template <class L>
 L with_given(const LossParameters& given) {
-  LossParameters parameters = parameters_of(L());
+  LossParameters parameters = parameters_of_loss(L());
   for (const auto& [key, values] : given) {
     require(parameters.contains(key), "the {} loss has no parameter '{}'{}{}", L::name, key,
             parameters.empty() ? "" : "; it has ", parameters.empty() ? "" : parameters.begin()->first);
@@ -60,7 +60,7 @@ std::string loss_name(const Loss& loss) {
 }
 
 LossParameters loss_parameters(const Loss& loss) {
-  return std::visit([](const auto& l) { return parameters_of(l); }, loss);
+  return std::visit([](const auto& l) { return parameters_of_loss(l); }, loss);
 }
 
 bool smooth(const Loss& loss) {

@@ -68,7 +68,7 @@ D from_parameters(Index n_components, Given& given) {
 }
 
 template <class D>
-Parameters parameters_of(const D& d) {
+Parameters parameters_of_law(const D& d) {
   if constexpr (Weighted<D>) {
     if (d.weights.size() > 0) return {{"weights", {d.weights.begin(), d.weights.end()}}};
   } else if constexpr (Sparsified<D>) {
@@ -106,7 +106,7 @@ Index n_components(const Distribution& distribution) {
 }
 
 Parameters sketch_parameters(const Distribution& distribution) {
-  return std::visit([](const auto& d) { return parameters_of(d); }, distribution);
+  return std::visit([](const auto& d) { return parameters_of_law(d); }, distribution);
 }
 
 bool needs_data(const Distribution& distribution) {

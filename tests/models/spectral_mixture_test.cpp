@@ -17,7 +17,7 @@
 #include "support/random_matrix.hpp"
 #include "support/temp_dir.hpp"
 
-namespace carmina {
+namespace carmina::spectral_mixture_test {
 namespace {
 
 using carmina::testing::message_of;
@@ -258,4 +258,4 @@ TEST(SpectralMixture, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::spectral_mixture_test

@@ -22,16 +22,18 @@ using testing::Parts;
 using testing::random_matrix;
 using testing::targets_for;
 
-constexpr Index n = 900, d = 3, p = 3;
+constexpr Index d = 3, p = 3;
 
 struct Setting {
   std::string name;
   FitOptions options = given_numbers();
   bool missing = false, apart = true;  // targets, in patterns of independent outputs or of coupled ones
 
+  // More than two tiles of 256 rows; fewer where a matrix of all rows is factorised.
+  Index rows() const { return options.approximation == "exact" || options.n_components > 500 ? 520 : 900; }
   // With the sizes of the data below.
   FitTask task() const {
-    FitTask task(options, d, p, n, sizeof(double));
+    FitTask task(options, d, p, rows(), sizeof(double));
     task.missing = missing;
     if (missing) task.seen_share = 0.7, task.patterns = task.rank = p, task.patterns_apart = apart;
     return task;
@@ -60,7 +62,7 @@ void add_missing(std::vector<Setting>& all) {
           const Setting setting{
               "missing " + approximation + " " + std::to_string(k) + " " + loss_name(loss) + " " + solver, options,
               true, k == 0};
-          const auto known = solvers_for(FitTask(options, d, p, n, sizeof(double)));
+          const auto known = solvers_for(FitTask(options, d, p, setting.rows(), sizeof(double)));
           if (std::find(known.begin(), known.end(), setting.task().solver) == known.end()) continue;
           const bool squared = std::holds_alternative<Squared>(loss);
           if (approximation == "exact" && !squared && (k == 2 || solver != "newton")) continue;  // slow, as above
@@ -109,11 +111,13 @@ std::vector<Setting> settings() {
           } else {
             options.kernel = CurlFree(Gaussian(1.5)) + 0.5 * DivergenceFree(Gaussian(1.0));
           }
-          FitTask task(options, d, p, n, sizeof(double));
+          const std::string kind = separable ? " " : " curl-free ";
+          const Setting setting{approximation + kind + loss_name(loss) + " " + solver, options};
+          const FitTask task = setting.task();
           const auto known = solvers_for(task);
           if (std::find(known.begin(), known.end(), task.solver) == known.end()) continue;
           if (task.exact() && !separable && !task.squared) continue;  // slow: order n p; see the blocks of a sketch
-          all.push_back({approximation + (separable ? " " : " curl-free ") + loss_name(loss) + " " + solver, options});
+          all.push_back(setting);
         }
       }
     }
@@ -136,9 +140,10 @@ std::vector<Setting> settings() {
 
 template <Real T>
 struct Data {
-  Matrix<T> X = random_matrix<T>(n, d, 1), Y;
-  Vector<T> w = random_matrix<T>(n, 1, 2).cwiseAbs();
-  explicit Data(const Loss& loss, bool missing = false) {
+  Matrix<T> X, Y;
+  Vector<T> w;
+  Data(Index n, const Loss& loss, bool missing = false)
+      : X(random_matrix<T>(n, d, 1)), w(random_matrix<T>(n, 1, 2).cwiseAbs()) {
     Y = X.array().sin() + T(0.3) * random_matrix<T>(n, p, 3).array();
     Y = targets_for(loss, Y);
     for (Index i = 0; i < n; i += 97) w[i] = 0;
@@ -170,7 +175,7 @@ TYPED_TEST(WaysOf, PartsAndThreadsChangeNoBit) {
   using T = TypeParam;
   for (const Setting& setting : settings()) {
     SCOPED_TRACE(setting.name);
-    const Data<T> data(setting.options.loss, setting.missing);
+    const Data<T> data(setting.rows(), setting.options.loss, setting.missing);
     const auto whole = KernelMachine<T>::fit(data.X, data.Y, setting.options, data.w.data());
     for (const Index k : {1, 2, 3, 7}) {
       const Parts<T> parts(data.X, data.Y, data.w.data(), k);
@@ -204,7 +209,7 @@ TEST(Ways, AnErrorInAnyBlockEndsTheFit) {
   for (const Setting& setting : settings()) {
     if (setting.options.loss.index() > 1) continue;  // losses share their ways
     SCOPED_TRACE(setting.name);
-    const Data<double> data(setting.options.loss, setting.missing);
+    const Data<double> data(setting.rows(), setting.options.loss, setting.missing);
     FitOptions options = setting.options;
     Index fails_at = 1, faults = 0;
     for (bool done = false; !done && fails_at < 400; fails_at += fails_at < 30 ? 1 : 17) {
@@ -235,7 +240,7 @@ TEST(Ways, PathsOfPartsChangeNoBit) {
     options.n_components = 20;
     options.length_scale = 1.5;
     options.alpha_by = AlphaScore::leave_one_out;
-    const Data<double> data(options.loss, missing);
+    const Data<double> data(600, options.loss, missing);
     const auto whole = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
     for (const Index k : {2, 7}) {
       const Parts<double> parts(data.X, data.Y, data.w.data(), k);

@@ -12,7 +12,7 @@
 
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::fourier_evidence_test {
 namespace {
 
 using carmina::testing::random_matrix;
@@ -230,6 +230,21 @@ TEST(FourierEvidence, SeparateOutputsAddUp) {
   EXPECT_LE((by_frequency - together.W).norm(), 1e-9 * by_frequency.norm());
 }
 
+TEST(FourierEvidence, OneSeparateOutputIsAnOutput) {
+  for (const Index rows : {4, 60}) {  // by targets, by features
+    const Case c{"", rows, 2, 1, 1, 9, false, false};
+    const Data data(c);
+    const FourierEvidence<double> evidence(data.X, data.Y);
+    auto at = parameters(c, 4);
+    WeightedFrequencies one, separate;
+    const double value = evidence(at, &one, {});
+    at.separate = true;
+    EXPECT_NEAR(evidence(at, &separate, {}), value, 1e-9 * std::abs(value));
+    EXPECT_LE((one.W - separate.W).norm(), 1e-9 * one.W.norm());
+    EXPECT_LE((one.real - separate.real).norm(), 1e-9 * one.real.norm());
+  }
+}
+
 TEST(FourierEvidence, OutOfRangeIsNowhereAndBadDataAnError) {
   const Case c{"", 10, 1, 1, 1, 3, false, false};
   const Data data(c);
@@ -243,4 +258,4 @@ TEST(FourierEvidence, OutOfRangeIsNowhereAndBadDataAnError) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::fourier_evidence_test

@@ -7,7 +7,7 @@
 
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::squared_loss_test {
 namespace {
 
 using testing::max_difference;
@@ -123,4 +123,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SquaredLoss,
                                             ::testing::Values(0, 1, 2, 3), ::testing::Bool()));
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::squared_loss_test

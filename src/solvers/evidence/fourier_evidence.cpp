@@ -87,8 +87,9 @@ double FourierEvidence<T>::operator()(const WeightedFrequencies& at, WeightedFre
              r = static_cast<double>(at.dim_coef());
   const bool weighted = groups_.front().weights.size() > 0;
   const double features = 3 * n * m * m + 3 * r * r * r, targets = 3 * n * n * r + 2 * n * n * n;
-  return !weighted && !at.separate && n < 2 * r && targets < features ? by_targets(at, gradient, execution)
-                                                                      : by_features(at, gradient, execution);
+  const bool one_system = !at.separate || at.dim_out() == 1;
+  return !weighted && one_system && n < 2 * r && targets < features ? by_targets(at, gradient, execution)
+                                                                    : by_features(at, gradient, execution);
 }
 
 template <Real T>
