@@ -10,7 +10,7 @@ PROGRAM := $(INSTALLED)/bin/carmina
 
 # command=package: any version on the PATH will do.
 PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libboost-dev libeigen3-dev libfmt-dev \
-            nlohmann-json3-dev libcli11-dev librandom123-dev libsleef-dev libopenblas-openmp-dev zlib1g-dev \
+            nlohmann-json3-dev libcli11-dev librandom123-dev libsleef-dev zlib1g-dev \
             libgtest-dev libgmock-dev
 # A Python of one's own brings its headers and venv; Debian's has packages for them.
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
@@ -125,4 +125,5 @@ $(VENV)/carmina.stamp: $(LIBRARY) $(PACKAGE_FILES)
 
 # Beside Python, where `pip install` puts it, too. After the package: installing that may remove an older program.
 $(VENV)/bin/carmina: $(PROGRAM) $(VENV)/carmina.stamp
-	@cp $(PROGRAM) $@
+	@cmake --install build/release --prefix $(VENV) --component program >/dev/null
+	@touch $@

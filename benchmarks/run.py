@@ -30,6 +30,7 @@ SCRIPTS = {
     "mixture": ("gpytorch_mixture.py",),
     "sketched": ("sketched_numpy.py",),
     "path": ("alpha_path.py",),
+    "busy": ("busy.py",),
 }
 PARTS = ("micro", *SCRIPTS)
 PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <carmina/core/machine.hpp>
 #include <charconv>
 #include <filesystem>
 #include "core/words.hpp"
@@ -273,7 +274,9 @@ void FitArguments::print_learnt(const FitRecord& record) {
 
 void FitArguments::print_written(const std::string& warning) const {
   print_text("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
-  if (!warning.empty()) print_text(stderr, "carmina: warning: {}\n", warning);
+  for (const std::string& text : {warning, machine_warning()}) {
+    if (!text.empty()) print_text(stderr, "carmina: warning: {}\n", text);
+  }
 }
 
 }  // namespace carmina::cli

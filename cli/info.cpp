@@ -1,5 +1,6 @@
 // cli/info.cpp -- `carmina info`: what a model file holds and how it was fitted.
 #include <algorithm>
+#include <carmina/core/machine.hpp>
 #include <carmina/models/predictor.hpp>
 #include <cmath>
 #include <cstdio>
@@ -218,11 +219,42 @@ void print_about(const Json& about, const Predictor& model) {
   line("time", times);
 }
 
+void print_machine(bool json) {
+  const Machine it = describe_machine();
+  const bool limited = std::isfinite(it.quota);
+  if (json) {
+    const Json about = {{"processor", it.processor},
+                        {"instructions", it.instructions},
+                        {"blas", it.blas},
+                        {"threads", it.threads},
+                        {"quota", limited ? Json(it.quota) : Json()},
+                        {"float_products", it.float_products},
+                        {"float_limit", it.float_limit},
+                        {"double_products", it.double_products},
+                        {"double_limit", it.double_limit},
+                        {"warning", it.warning}};
+    return print_text("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
+  }
+  const auto rate = [](const char* what, double products, double limit) {
+    line(what, format_text("{:.0f} GFLOP/s in one thread, {:.0f} % of what its instructions give", products,
+                           100 * products / limit));
+  };
+  line("processor", it.processor);
+  line("instructions", it.instructions);
+  line("threads", format_text("{}{}", it.threads, limited ? format_text(", of a quota of {:.3g}", it.quota) : ""));
+  line("BLAS", it.blas);
+  rate("float", it.float_products, it.float_limit);
+  rate("double", it.double_products, it.double_limit);
+  if (!it.warning.empty()) line("warning", it.warning);
+}
+
 struct InfoCommand {
   std::string model;
-  bool json = false;
+  bool json = false, machine = false;
 
   void run() const {
+    if (machine) return print_machine(json);
+    if (model.empty()) throw CLI::RequiredError("MODEL");
     const Predictor predictor = Predictor::load(model);
     const Json about = describe(predictor, model);
     if (!json) return print_about(about, predictor);
@@ -236,7 +268,9 @@ void add_info(CLI::App& program) {
   auto* command = program.add_subcommand("info", "Tell what a model is and how it was fitted");
   command->footer("Example: carmina info wind.safetensors --json");
   auto it = std::make_shared<InfoCommand>();
-  command->add_option("MODEL", it->model, "A model file")->required()->type_name("FILE");
+  auto* model = command->add_option("MODEL", it->model, "A model file")->type_name("FILE");
+  command->add_flag("--machine", it->machine, "Tell what was found of this machine, and how fast its products are")
+      ->excludes(model);
   command->add_flag("--json", it->json, "Print JSON");
   command->callback([it] { it->run(); });
 }

@@ -17,6 +17,7 @@ from carmina._path import AlphaPath
 from carmina._quantiles import JointQuantileRegressor
 from carmina._regressor import KernelRegressor
 from carmina._spectral_mixture import SpectralMixtureRegressor
+from carmina._this_machine import describe_machine
 from carmina._tune import TuneResult, tune
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "TuneResult",
     "__version__",
     "datasets",
+    "describe_machine",
     "kernels",
     "load",
     "losses",

@@ -285,6 +285,8 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
 
     def _warn(self) -> None:
         report = self.report_
+        if slow := _core.machine_warning():
+            warnings.warn(slow, RuntimeWarning, stacklevel=4)
         if not report.converged:
             reached = f"after {report.iterations} iterations the residual is {report.residual:.2g}"
             message = report.message or f"{report.solver}: {reached}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -97,7 +96,7 @@ def thread_count(n_jobs: int | None) -> int:
     jobs = integer("n_jobs", n_jobs)
     if jobs == 0:
         raise ValueError("n_jobs must not be 0; None or -1 means all cores")
-    return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)
+    return jobs if jobs > 0 else max(1, _core.usable_processors() + 1 + jobs)
 
 
 def memory_bytes(budget: int | str | None) -> int:

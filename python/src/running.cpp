@@ -1,6 +1,13 @@
 // running.cpp -- how often a computation looks back at the interpreter.
 #include "running.hpp"
 
+#include "bindings.hpp"
+#include "core/processors.hpp"
+
+#include <carmina/core/machine.hpp>
+
+#include <nanobind/stl/string.h>
+
 #include <chrono>
 #include <string>
 
@@ -48,6 +55,26 @@ Execution make_execution(int threads, std::size_t memory_budget, nb::handle prog
     };
   }
   return execution;
+}
+
+void bind_running(nb::module_& m) {
+  m.def("machine_warning", &machine_warning);
+  m.def("usable_processors", &usable_processors);
+  m.def("describe_machine", [] {
+    const Machine it = describe_machine();
+    nb::dict out;
+    out["processor"] = it.processor;
+    out["instructions"] = it.instructions;
+    out["blas"] = it.blas;
+    out["threads"] = it.threads;
+    out["quota"] = it.quota;
+    out["float_products"] = it.float_products;
+    out["float_limit"] = it.float_limit;
+    out["double_products"] = it.double_products;
+    out["double_limit"] = it.double_limit;
+    out["warning"] = it.warning;
+    return out;
+  });
 }
 
 }  // namespace carmina::python

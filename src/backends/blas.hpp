@@ -3,7 +3,12 @@
 #pragma once
 #include <carmina/core/matrix.hpp>
 
+#include <string>
+
 namespace carmina::backend {
+
+// "OpenBLAS 0.3.30, kernels for Haswell"
+std::string blas_name();
 
 enum class Transpose : bool { no, yes };
 

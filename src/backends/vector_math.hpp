@@ -61,4 +61,9 @@ class RowPanels {
 // "avx512", "avx2" or "portable": what all of these run on.
 const char* vector_instruction_set();
 
+// Products and sums in registers that do not wait for one another, and how many operations these were: the most that
+// the instruction set gives.
+template <Real T>
+double multiply_adds(Index rounds, volatile T& sink);
+
 }  // namespace carmina::backend

@@ -2,6 +2,8 @@
 #include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
 
+#include "core/processors.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,8 +19,6 @@
 
 namespace carmina {
 namespace {
-
-int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 // Workers that sleep between jobs. One job at a time; a second caller runs its job alone, which changes no result.
 class Pool {
@@ -119,7 +119,7 @@ Pool& pool() {
 
 }  // namespace
 
-int Execution::thread_count() const { return threads > 0 ? threads : hardware_threads(); }
+int Execution::thread_count() const { return threads > 0 ? threads : usable_processors(); }
 
 void Execution::checkpoint(const Progress& at) const {
   if (should_stop && should_stop()) throw Cancelled();

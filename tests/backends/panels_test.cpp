@@ -227,7 +227,7 @@ TYPED_TEST(Panels, OneRowFarOut) {
     X.row(4) *= std::same_as<T, float> ? T(1e10) : T(1e20);
     f.sincos_products(X.data(), 3, 10, 3, panels.data(), largest, 0, 40, T(1), after.data(), 40, 80, false);
     for (Index i = 0; i < 10; ++i) {
-      if (i != 4) EXPECT_EQ(after.row(i), before.row(i)) << set->name;
+      EXPECT_TRUE(i == 4 || after.row(i) == before.row(i)) << set->name;
     }
     for (Index j = 0; j < 40; ++j) {
       EXPECT_NEAR(double(after(4, j) * after(4, j) + after(4, 40 + j) * after(4, 40 + j)), 1, 1e-5) << set->name;

@@ -13,8 +13,8 @@ PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
 def run(folder: str, script: str, out: Path, data: str | None) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "CARMINA_DATA"}
-    # Small problems, on machines that may be shared: BLAS's threads must not spin.
-    environment.update(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive")
+    # Small problems, on machines that may be shared.
+    environment.update(OMP_NUM_THREADS="1")
     if data:
         environment["CARMINA_DATA"] = data
     command = [sys.executable, PAPERS / folder / f"{script}.py", "--out", out]

@@ -7,11 +7,14 @@ import sys
 import threading
 import time
 
+import carmina
 import numpy as np
 import pytest
 from carmina import FourierFeatures
 from given_numbers import regressor
 
+# By these a worker among others is told of them.
+WORKERS = {"OMP_NUM_THREADS", "PYTEST_XDIST_WORKER_COUNT"}
 # A process started in the background may have been told to ignore Ctrl-C.
 LONG_FIT = """
 import signal
@@ -143,3 +146,22 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", sorted(WORKERS))
+def test_one_of_many_workers_takes_its_share_of_threads(name):
+    code = "import carmina; print(carmina.describe_machine()['threads'])"
+    others = {key: value for key, value in os.environ.items() if key not in WORKERS}
+    many = "1" if name == "OMP_NUM_THREADS" else "100000"
+    child = subprocess.run([sys.executable, "-c", code], env={**others, name: many}, stdout=subprocess.PIPE)
+    assert int(child.stdout) == 1
+    child = subprocess.run([sys.executable, "-c", code], env=others, stdout=subprocess.PIPE)
+    assert 1 <= int(child.stdout) <= len(os.sched_getaffinity(0))
+
+
+def test_the_machine_is_described():
+    seen = carmina.describe_machine()
+    assert seen["processor"]
+    assert "kernels for" in seen["blas"]
+    assert 0 < seen["double_products"] < 2 * seen["double_limit"]
+    assert seen["quota"] > 0

@@ -19,7 +19,7 @@ struct Progress {
 };
 
 struct Execution {
-  int threads = 0;                                     // 0: as many as the machine has
+  int threads = 0;                                     // 0: as many as this process may run at once
   std::size_t memory_budget = 0;                       // bytes; 0: no limit but the machine's
   std::function<void(const Progress&)> progress = {};  // called now and then from the calling thread
   std::function<bool()> should_stop = {};              // asked between blocks from the calling thread

@@ -7,19 +7,28 @@
 
 #include <vector>
 
-extern "C" {
-void dpotrf_(const char*, const int*, double*, const int*, int*);
-void spotrf_(const char*, const int*, float*, const int*, int*);
-void dstedc_(const char*, const int*, double*, double*, double*, const int*, double*, const int*, int*, const int*,
-             int*);
-void dsytrd_(const char*, const int*, double*, const int*, double*, double*, double*, double*, const int*, int*);
-void dormtr_(const char*, const char*, const char*, const int*, const int*, const double*, const int*, const double*,
-             double*, const int*, double*, const int*, int*);
-void dsterf_(const int*, double*, double*, int*);
+// The OpenBLAS that comes as a Python package has a prefix before every name.
+#ifdef CARMINA_PACKAGED_BLAS
+#define BLAS(name) scipy_##name
+#else
+#define BLAS(name) name
+#endif
 
+extern "C" {
+void BLAS(dpotrf_)(const char*, const int*, double*, const int*, int*);
+void BLAS(spotrf_)(const char*, const int*, float*, const int*, int*);
+void BLAS(dstedc_)(const char*, const int*, double*, double*, double*, const int*, double*, const int*, int*,
+                   const int*, int*);
+void BLAS(dsytrd_)(const char*, const int*, double*, const int*, double*, double*, double*, double*, const int*, int*);
+void BLAS(dormtr_)(const char*, const char*, const char*, const int*, const int*, const double*, const int*,
+                   const double*, double*, const int*, double*, const int*, int*);
+void BLAS(dsterf_)(const int*, double*, double*, int*);
+
+#ifndef CARMINA_PACKAGED_BLAS
 // From the OpenMP runtime that OpenBLAS is built on: a setting of the calling thread, read by each BLAS call.
 void omp_set_num_threads(int);
 int omp_get_max_threads(void);
+#endif
 }
 
 namespace carmina::backend {
@@ -29,6 +38,14 @@ CBLAS_TRANSPOSE cblas(Transpose t) { return t == Transpose::yes ? CblasTrans : C
 
 // BLAS runs in the calling thread: threads of its own would make sums depend on their number, and they spin while they
 // wait, which on a busy machine takes the processor from those that work.
+#ifdef CARMINA_PACKAGED_BLAS
+struct Serial {
+  Serial() {
+    static const bool once = (scipy_openblas_set_num_threads(1), true);  // of a library that nobody else calls
+    static_cast<void>(once);
+  }
+};
+#else
 class Serial {
  public:
   Serial() : before_(omp_get_max_threads()) {
@@ -43,6 +60,7 @@ class Serial {
  private:
   int before_;
 };
+#endif
 
 blasint to_int(Index i) {
   require(i <= 2147483647, "a matrix dimension of {} is beyond what BLAS can index", i);
@@ -51,32 +69,41 @@ blasint to_int(Index i) {
 
 }  // namespace
 
+// The configuration begins with name and version: "OpenBLAS 0.3.30 DYNAMIC_ARCH ...".
+std::string blas_name() {
+  const std::string config = BLAS(openblas_get_config)();
+  const auto end = config.find(' ', config.find(' ') + 1);
+  return format_text("{}, kernels for {}", config.substr(0, end), BLAS(openblas_get_corename)());
+}
+
 template <>
 void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, float alpha, const float* A, Index lda, const float* B,
           Index ldb, float beta, float* C, Index ldc) {
   const Serial serial;
   if (m == 0 || n == 0) return;
-  cblas_sgemm(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
-              to_int(ldb), beta, C, to_int(ldc));
+  BLAS(cblas_sgemm)(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
+                    to_int(ldb), beta, C, to_int(ldc));
 }
 template <>
 void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, double alpha, const double* A, Index lda,
           const double* B, Index ldb, double beta, double* C, Index ldc) {
   const Serial serial;
   if (m == 0 || n == 0) return;
-  cblas_dgemm(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
-              to_int(ldb), beta, C, to_int(ldc));
+  BLAS(cblas_dgemm)(CblasRowMajor, cblas(ta), cblas(tb), to_int(m), to_int(n), to_int(k), alpha, A, to_int(lda), B,
+                    to_int(ldb), beta, C, to_int(ldc));
 }
 
 template <>
 void gram(Index n, Index k, float alpha, const float* A, Index lda, float beta, float* C, Index ldc) {
   const Serial serial;
-  cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C, to_int(ldc));
+  BLAS(cblas_ssyrk)(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C,
+                    to_int(ldc));
 }
 template <>
 void gram(Index n, Index k, double alpha, const double* A, Index lda, double beta, double* C, Index ldc) {
   const Serial serial;
-  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C, to_int(ldc));
+  BLAS(cblas_dsyrk)(CblasRowMajor, CblasLower, CblasTrans, to_int(n), to_int(k), alpha, A, to_int(lda), beta, C,
+                    to_int(ldc));
 }
 
 // A row-major lower triangle is LAPACK's (column-major) upper triangle: A = UᵀU with U = Lᵀ.
@@ -84,15 +111,15 @@ bool cholesky(Index n, double* A, Index lda) {
   const Serial serial;
   const int order = to_int(n), stride = to_int(lda);
   int info = 0;
-  dpotrf_("U", &order, A, &stride, &info);
+  BLAS(dpotrf_)("U", &order, A, &stride, &info);
   return info == 0;
 }
 
 void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
   const Serial serial;
   for (const auto side : {CblasNoTrans, CblasTrans}) {
-    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
-                to_int(ldx));
+    BLAS(cblas_dtrsm)(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
+                      X, to_int(ldx));
   }
 }
 
@@ -100,48 +127,50 @@ bool cholesky(Index n, float* A, Index lda) {
   const Serial serial;
   const int order = to_int(n), stride = to_int(lda);
   int info = 0;
-  spotrf_("U", &order, A, &stride, &info);
+  BLAS(spotrf_)("U", &order, A, &stride, &info);
   return info == 0;
 }
 
 void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index ldx) {
   const Serial serial;
   for (const auto side : {CblasNoTrans, CblasTrans}) {
-    cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda), X,
-                to_int(ldx));
+    BLAS(cblas_strsm)(CblasRowMajor, CblasLeft, CblasLower, side, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
+                      X, to_int(ldx));
   }
 }
 
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
   const Serial serial;
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
-              X, to_int(ldx));
+  BLAS(cblas_dtrsm)(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(n), to_int(m), 1, L,
+                    to_int(lda), X, to_int(ldx));
 }
 
 void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx) {
   const Serial serial;
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, to_int(n), to_int(m), 1, L, to_int(lda),
-              X, to_int(ldx));
+  BLAS(cblas_dtrsm)(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, to_int(n), to_int(m), 1, L,
+                    to_int(lda), X, to_int(ldx));
 }
 
 void right_solve_transposed(Index m, Index n, const double* L, Index lda, double* X, Index ldx) {
   const Serial serial;
-  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, to_int(m), to_int(n), 1, L, to_int(lda),
-              X, to_int(ldx));
+  BLAS(cblas_dtrsm)(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, to_int(m), to_int(n), 1, L,
+                    to_int(lda), X, to_int(ldx));
 }
 void right_solve_transposed(Index m, Index n, const float* L, Index lda, float* X, Index ldx) {
   const Serial serial;
-  cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, to_int(m), to_int(n), 1, L, to_int(lda),
-              X, to_int(ldx));
+  BLAS(cblas_strsm)(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, to_int(m), to_int(n), 1, L,
+                    to_int(lda), X, to_int(ldx));
 }
 
 void subtract_own_product(Index n, Index k, const double* A, Index lda, double* C, Index ldc) {
   const Serial serial;
-  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, to_int(n), to_int(k), -1, A, to_int(lda), 1, C, to_int(ldc));
+  BLAS(cblas_dsyrk)(CblasRowMajor, CblasLower, CblasNoTrans, to_int(n), to_int(k), -1, A, to_int(lda), 1, C,
+                    to_int(ldc));
 }
 void subtract_own_product(Index n, Index k, const float* A, Index lda, float* C, Index ldc) {
   const Serial serial;
-  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, to_int(n), to_int(k), -1, A, to_int(lda), 1, C, to_int(ldc));
+  BLAS(cblas_ssyrk)(CblasRowMajor, CblasLower, CblasNoTrans, to_int(n), to_int(k), -1, A, to_int(lda), 1, C,
+                    to_int(ldc));
 }
 
 void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales) {
@@ -149,10 +178,10 @@ void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off
   const int order = to_int(n), stride = to_int(lda), query = -1;
   int info = 0;
   double work_size = 0;
-  dsytrd_("U", &order, A, &stride, diagonal, off_diagonal, scales, &work_size, &query, &info);
+  BLAS(dsytrd_)("U", &order, A, &stride, diagonal, off_diagonal, scales, &work_size, &query, &info);
   std::vector<double> work(static_cast<std::size_t>(work_size));
   const int work_count = static_cast<int>(work.size());
-  dsytrd_("U", &order, A, &stride, diagonal, off_diagonal, scales, work.data(), &work_count, &info);
+  BLAS(dsytrd_)("U", &order, A, &stride, diagonal, off_diagonal, scales, work.data(), &work_count, &info);
 }
 
 // Row-major X is LAPACK's Xᵀ: QᵀX is Xᵀ Q, and Q X is XᵀQᵀ.
@@ -164,10 +193,10 @@ void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, In
   const int order = to_int(n), columns = to_int(m), stride = to_int(lda), x_stride = to_int(ldx), query = -1;
   int info = 0;
   double work_size = 0;
-  dormtr_("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, &work_size, &query, &info);
+  BLAS(dormtr_)("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, &work_size, &query, &info);
   std::vector<double> work(static_cast<std::size_t>(work_size));
   const int work_count = static_cast<int>(work.size());
-  dormtr_("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
+  BLAS(dormtr_)("R", "U", side, &columns, &order, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
 }
 
 // Rows of X are LAPACK's columns: Q times each.
@@ -177,10 +206,10 @@ void multiply_rows_by_reflectors(Index m, Index n, const double* Q, Index lda, c
   const int order = to_int(n), columns = to_int(m), stride = to_int(lda), x_stride = to_int(ldx), query = -1;
   int info = 0;
   double work_size = 0;
-  dormtr_("L", "U", "N", &order, &columns, Q, &stride, scales, X, &x_stride, &work_size, &query, &info);
+  BLAS(dormtr_)("L", "U", "N", &order, &columns, Q, &stride, scales, X, &x_stride, &work_size, &query, &info);
   std::vector<double> work(static_cast<std::size_t>(work_size));
   const int work_count = static_cast<int>(work.size());
-  dormtr_("L", "U", "N", &order, &columns, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
+  BLAS(dormtr_)("L", "U", "N", &order, &columns, Q, &stride, scales, X, &x_stride, work.data(), &work_count, &info);
 }
 
 void tridiagonal_eigenvectors(Index n, double* diagonal, double* off_diagonal, double* vectors) {
@@ -189,12 +218,12 @@ void tridiagonal_eigenvectors(Index n, double* diagonal, double* off_diagonal, d
   const int order = to_int(n), query = -1;
   int info = 0, iwork_size = 0;
   double work_size = 0;
-  dstedc_("I", &order, diagonal, off_diagonal, vectors, &order, &work_size, &query, &iwork_size, &query, &info);
+  BLAS(dstedc_)("I", &order, diagonal, off_diagonal, vectors, &order, &work_size, &query, &iwork_size, &query, &info);
   std::vector<double> work(static_cast<std::size_t>(work_size));
   std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
   const int work_count = static_cast<int>(work.size());
-  dstedc_("I", &order, diagonal, off_diagonal, vectors, &order, work.data(), &work_count, iwork.data(), &iwork_size,
-          &info);
+  BLAS(dstedc_)("I", &order, diagonal, off_diagonal, vectors, &order, work.data(), &work_count, iwork.data(),
+                &iwork_size, &info);
   require(info == 0, "the eigenvalues of a symmetric {} x {} matrix did not converge; does it hold NaN?", n, n);
 }
 
@@ -202,8 +231,9 @@ void tridiagonal_eigenvalues(Index n, double* diagonal, double* off_diagonal) {
   const Serial serial;
   const int order = to_int(n);
   int info = 0;
-  dsterf_(&order, diagonal, off_diagonal, &info);
+  BLAS(dsterf_)(&order, diagonal, off_diagonal, &info);
   require(info == 0, "the eigenvalues of a tridiagonal matrix of order {} did not converge; does it hold NaN?", n);
 }
 
 }  // namespace carmina::backend
+#undef BLAS

@@ -108,6 +108,13 @@ void RowPanels<T>::squared_distances(const T* X, Index ldx, const T* norms, Inde
   functions<T>().distances(X, ldx, rows, dim_, norms, cells_.data(), norms_.data(), first, count, out, ldo);
 }
 
+template <Real T>
+double multiply_adds(Index rounds, volatile T& sink) {
+  return functions<T>().multiply_adds(rounds, sink);
+}
+
+template double multiply_adds(Index, volatile float&);
+template double multiply_adds(Index, volatile double&);
 template void sincos_scaled(const float*, float, float*, float*, Index);
 template void exp_scaled(float*, float, Index);
 template void add_product_few(const float*, Index, Index, Index, const float*, Index, Index, float*, Index);

@@ -19,6 +19,7 @@ struct VectorFunctions {
   void (*sincos_products)(const T*, Index, Index, Index, const T*, double, Index, Index, T, T*, Index, Index, bool);
   void (*cosine_products)(const T*, Index, Index, Index, const T*, const T*, double, Index, Index, T, T*, Index, bool);
   void (*distances)(const T*, Index, Index, Index, const T*, const T*, const T*, Index, Index, T*, Index);
+  double (*multiply_adds)(Index, volatile T&);
   Index panel_rows;
 };
 
@@ -78,6 +79,19 @@ void exp_loop(typename V::Scalar* x, typename V::Scalar scale, Index count) {
     V::store(in, V::exp(V::multiply(factor, V::load(in))));
     std::memcpy(x + i, in, static_cast<std::size_t>(rest) * sizeof(in[0]));
   }
+}
+
+template <class V>
+double multiply_adds_loop(Index rounds, volatile typename V::Scalar& sink) {
+  constexpr int chains = 12;
+  typename V::Register sums[chains];
+  for (int k = 0; k < chains; ++k) sums[k] = V::broadcast(static_cast<typename V::Scalar>(k));
+  const auto factor = V::broadcast(typename V::Scalar(0.5)), term = V::broadcast(typename V::Scalar(1));
+  for (Index round = 0; round < rounds; ++round) {
+    for (auto& sum : sums) sum = V::multiply_add(sum, factor, term);
+  }
+  for (const auto& sum : sums) sink = V::sum(sum);
+  return 2.0 * chains * static_cast<double>(rounds * V::width);
 }
 
 // out (2, P) += two rows of A times P rows of B: each register of A and B is used for several products.
@@ -173,8 +187,9 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
 
 template <class V>
 VectorFunctions<typename V::Scalar> functions_of() {
-  return {sincos_loop<V>,          exp_loop<V>,       product_loop<V>, transposed_loop<V>, sincos_products_loop<V>,
-          cosine_products_loop<V>, distances_loop<V>, panel_rows<V>};
+  return {
+      sincos_loop<V>,          exp_loop<V>,       product_loop<V>,       transposed_loop<V>, sincos_products_loop<V>,
+      cosine_products_loop<V>, distances_loop<V>, multiply_adds_loop<V>, panel_rows<V>};
 }
 
 template <class Float, class Double>
