@@ -86,7 +86,9 @@ struct FitOptions : EarlyStopping {
   bool fit_intercept = true;
   InputScaling scale_inputs = InputScaling::automatic;
   std::optional<InputTransform> transform;  // in the place of scale_inputs and fill_missing
-  bool fill_missing = false;                // missing inputs take the training mean
+  // Mean squared errors over those of rows left out in closed form, where the kernel was learnt from these rows too.
+  double optimism = 1;
+  bool fill_missing = false;  // missing inputs take the training mean
   // "auto"; squared loss: "direct", "cg", of Fourier models also "lsmr", "idr", "sgd", "adam"; other losses: "newton",
   // "lbfgs", "adam"
   std::string solver = "auto";

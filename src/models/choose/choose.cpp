@@ -214,6 +214,8 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     const SearchResult found = search_settings(some, robust ? &other : nullptr, *space, execution, report.choices);
     const TriedSetting& best = found.best;
     if (found.alternative) chosen.transform = *robust;
+    const double seen_by_metric = std::min(1.0, found.optimism_rows / static_cast<double>(summary.copies));
+    chosen.optimism = 1 + (found.optimism - 1) * seen_by_metric;
     const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
       return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
     });
@@ -240,6 +242,12 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
                           : quartiles                 ? ", inputs scaled by quartiles"
                                                       : ", inputs scaled";
     report.text = words(best, scaling, chosen.alpha, some.weights.sum(), report.choices.size());
+    if (chosen.optimism > 1.05) {
+      report.text += format_text(
+          "; rows that the metric has not seen are missed by {:.2g} times as much, and deviations "
+          "and intervals are as much wider",
+          std::sqrt(chosen.optimism));
+    }
   }
   require(!options.alpha || !options.automatic_loss || !has_scale(options.loss) || space_of(options),
           "fit: '{}' with kappa or epsilon 'auto' needs alpha 'auto' with this kernel", loss_name(options.loss));

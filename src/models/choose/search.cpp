@@ -49,12 +49,15 @@ TriedSetting best_family(Trials& trials, const ChoiceRows& rows) {
 }
 
 // The mean difference of squared errors is above its standard error.
-bool clearly_better(const TriedSetting& a, const TriedSetting& b, const Vector<double>& weights) {
-  if (!std::isfinite(a.error()) || !std::isfinite(b.error())) return a.error() < b.error();
-  const Vector<double> gain = b.result.squares - a.result.squares;
+bool clearly_better(const Vector<double>& a, const Vector<double>& b, const Vector<double>& weights) {
+  const Vector<double> gain = b - a;
   const double total = weights.sum(), mean = gain.dot(weights) / total;
   const double variance = (gain.array() - mean).square().matrix().dot(weights) / total;
   return mean > std::sqrt(variance / total);
+}
+bool clearly_better(const TriedSetting& a, const TriedSetting& b, const Vector<double>& weights) {
+  if (!std::isfinite(a.error()) || !std::isfinite(b.error())) return a.error() < b.error();
+  return clearly_better(a.result.squares, b.result.squares, weights);
 }
 
 }  // namespace
@@ -88,6 +91,16 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
   }
   std::optional<TriedSetting> metric = best_metric(trials, some, found.best);
   const bool more = some.rows() < rows.rows();
+  if (metric && metric_needs_check(rows) && std::isfinite(metric->error()) &&
+      (space.metric_asked() || clearly_better(*metric, found.best, some.weights))) {
+    const Vector<double> unseen = unseen_squares(trials, some, found.best);
+    if (space.metric_asked() || clearly_better(unseen, found.best.result.squares, some.weights)) {
+      found.optimism_rows = some.weights.sum();
+      found.optimism = std::max(1.0, unseen.dot(some.weights) / (found.optimism_rows * metric->error()));
+    } else {
+      metric.reset();
+    }
+  }
   if (more) {  // decided on all rows
     some = rows;
     if (found.alternative) some.Z = *alternative;
@@ -96,6 +109,8 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
   }
   if (metric && (space.metric_asked() || clearly_better(*metric, found.best, some.weights))) {
     found.best = std::move(*metric);
+  } else {
+    found.optimism = 1;
   }
   if (more) found.best = more_evidence(trials, some, found.best);
   if (more) found.best = trials.polish(in_metric(some, found.best.setting.P), found.best, {0.3, 0.7, 0.3, 4});

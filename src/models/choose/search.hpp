@@ -64,6 +64,9 @@ using ChoiceLog = std::vector<Choice>;
 struct SearchResult {
   TriedSetting best;
   bool alternative = false;
+  // With few rows for each input, a metric is judged by rows that it has not seen; their mean squared error over that
+  // of rows left out in closed form, and the total weight of the rows that this is of.
+  double optimism = 1, optimism_rows = 0;
 };
 SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alternative, const SearchSpace& space,
                              const Execution& execution, ChoiceLog& log);

@@ -55,8 +55,15 @@ inline bool euclidean(const Setting& setting) { return !std::holds_alternative<L
 inline bool smaller_error(const TriedSetting& a, const TriedSetting& b) { return a.error() < b.error(); }
 
 // The best setting with a metric; nothing where none is wanted. One factor for each input by evidence; a matrix from
-// average outer products of gradients.
-std::optional<TriedSetting> best_metric(Trials& trials, const ChoiceRows& rows, const TriedSetting& plain);
+// average outer products of gradients. The rows are a part of those that decide whether there are enough.
+std::optional<TriedSetting> best_metric(Trials& trials, const ChoiceRows& rows, const TriedSetting& plain,
+                                        double part = 1);
+
+// Whether there are so few rows for each input that errors of a metric are to be checked on rows it has not seen; these
+// errors, squared (n), by learning it again without each quarter of the rows: each row of a quarter is left out of a
+// fit to all rows, in the metric of the other quarters.
+bool metric_needs_check(const ChoiceRows& rows);
+Vector<double> unseen_squares(const Trials& trials, const ChoiceRows& rows, const TriedSetting& plain);
 
 // A setting with factors for the inputs, found on fewer rows: some steps more on these, and the other families.
 TriedSetting more_evidence(Trials& trials, const ChoiceRows& rows, const TriedSetting& found);

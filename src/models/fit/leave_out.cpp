@@ -177,7 +177,7 @@ void RowsLeftOut<T>::finish(const LinearSolution& solution) {
     found = left_out_->of_dual(solution, posed_.dual, places_);
   }
   const NoiseTable table = noise_table(found, fit_.known_noise);
-  fit_.noise = table.noise;
+  fit_.noise = fit_.options.optimism * table.noise;
   fit_.left_out = table.quantiles;
 }
 
