@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, kernels
 from carmina._fit_options import ParametersAsOptions
 from carmina._path import AlphaPath, alpha_list, path_of
-from carmina._validation import checked_rows, memory_bytes, thread_count
+from carmina._validation import checked_rows, finite_sum, memory_bytes, thread_count
 
 
 @dataclass(frozen=True)
@@ -268,6 +268,19 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
         }
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray:
+        # What needs no conversion and no word is taken at once: scikit-learn's checks take 80 µs.
+        fitted = vars(self)
+        if (
+            type(X) is np.ndarray
+            and "_machine" in fitted
+            and "feature_names_in_" not in fitted
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == self.n_features_in_
+            and X.dtype == self._machine.dtype
+            and finite_sum(X)
+        ):
+            return X
         check_is_fitted(self)
         machine = self._machine
         filled = machine.record["fill_missing"]

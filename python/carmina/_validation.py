@@ -38,6 +38,12 @@ def left_open(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
+def finite_sum(X: np.ndarray) -> bool:
+    """Whether the sum of X is finite: then all of it is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(np.add.reduce(X, axis=None))
+
+
 def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = False, **options: Any) -> Any:
     """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them; `missing`:
     y may have NaN."""

@@ -49,13 +49,19 @@ void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::
   check_inputs(map, X.cols());
   require(theta.rows() == map.n_features(), "apply: theta has {} rows, the map has {} features", theta.rows(),
           map.n_features());
-  const Index n = X.rows(), p = theta.cols(), units = map.units(), step = units_per_tile<M>();
+  // Fewer rows and longer sums than in a fit. Every number is a sum along its own row in an order that its neighbours
+  // do not change (BLAS has other kernels for other numbers of rows): a row has the same result alone and in any batch.
+  constexpr Index together = 64;
+  const Index n = X.rows(), p = theta.cols(), units = map.units(), step = tile_rows / together * units_per_tile<M>();
   const int threads = execution.thread_count();
-  const Matrix<T> turned = theta.transpose();  // (p, n_features)
-  Scratch<T> prepared(threads, map.prepared_size(tile_rows)), features(threads, tile_rows * M::parts * step);
-  parallel_for((n + tile_rows - 1) / tile_rows, threads, [&](Index task, int worker) {
+  const bool one = p == 1 && theta.outerStride() == 1;                        // its own transpose
+  const Matrix<T> turned = one ? Matrix<T>() : Matrix<T>(theta.transpose());  // (p, n_features)
+  const T* const weights = one ? theta.data() : turned.data();
+  const Index most = std::min(n, together);
+  Scratch<T> prepared(threads, map.prepared_size(most)), features(threads, most * M::parts * std::min(step, units));
+  parallel_for((n + together - 1) / together, threads, [&](Index task, int worker) {
     execution.poll(worker);
-    const Index first = task * tile_rows, rows = std::min(tile_rows, n - first);
+    const Index first = task * together, rows = std::min(together, n - first);
     const auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
     out.middleRows(first, rows).setZero();
     T* const phi = features[worker];
@@ -64,8 +70,8 @@ void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::
       const Index count = std::min(step, units - u);
       map.tile(in, u, count, phi, count, M::parts * count);
       for (Index k = 0; k < M::parts; ++k) {
-        add_product(phi + k * count, M::parts * count, rows, count, turned.data() + k * units + u, turned.cols(), p,
-                    result, out.outerStride());
+        backend::add_product_few(phi + k * count, M::parts * count, rows, count, weights + k * units + u,
+                                 map.n_features(), p, result, out.outerStride());
       }
     }
   });

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from carmina import FourierFeatures
+from carmina import FourierFeatures, KernelRegressor
 from carmina.kernels import Decomposable, Gaussian
 from given_numbers import regressor
 from numpy.testing import assert_allclose
@@ -195,3 +195,41 @@ def test_a_small_memory_budget_changes_nothing_or_is_refused(make_problem):
     model.set_params(memory_budget=50_000, solver="direct")
     with pytest.raises(ValueError, match=r"memory budget is 50 kB; .* would fit"):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("approximation", ["fourier", "exact", "sub_sample"])
+@pytest.mark.parametrize(("d", "p", "components"), [(10, 1, 1000), (10, 4, 300), (50, 20, 512), (3, 70, 64)])
+def test_a_row_is_predicted_the_same_alone_and_in_any_batch(dtype, approximation, d, p, components):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1100, d)).astype(dtype)
+    Y = np.sin(X @ rng.normal(size=(d, p))).astype(dtype)
+    given = {} if approximation == "exact" else {"n_components": components}
+    A = np.eye(p) + 0.1
+    for kernel in ("gaussian", Decomposable(Gaussian(3.0), A)):
+        width = {"gamma": 0.05} if isinstance(kernel, str) else {}
+        model = KernelRegressor(kernel, approximation, alpha=0.1, random_state=0, **given, **width).fit(X, Y)
+        whole = model.predict(X)
+        for first in (0, 5, 63, 64, 255, 300):
+            for count in (1, 2, 5, 33, 130):
+                part = slice(first, first + count)
+                assert np.array_equal(model.predict(X[part]), whole[part])
+
+
+def test_arrays_that_need_no_conversion_are_checked_too():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = KernelRegressor("gaussian", gamma=1.0, alpha=0.1, n_components=20, random_state=0).fit(X, X[:, 0])
+    for bad, message in (
+        (np.full((2, 3), np.nan), "NaN"),
+        (np.array([[1, np.inf, 2.0]]), "infinity"),
+        (np.array([[np.inf, -np.inf, 2.0]]), "infinity"),
+        (X[:, :2], "features"),
+        (X[0], "1D"),
+        (X[:0], "0 sample"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(bad)
+    assert np.array_equal(model.predict(X[:, ::-1][:, ::-1]), model.predict(X))
+    assert np.array_equal(model.predict(np.asfortranarray(X)), model.predict(X))
+    with pytest.raises(ValueError, match=r"row 2: .* too large"):
+        model.predict(np.array([[0, 0, 0], [1e308, 1e308, 1e308]]))

@@ -137,5 +137,7 @@ def test_inputs_are_checked_once(problem, monkeypatch, extra):
         "validate_data",
         lambda *args, **named: checked.append(1) or check(*args, **named),
     )
-    model.predict(problem.X, **extra)
+    model.predict(problem.X.tolist(), **extra)
+    assert len(checked) == 1
+    model.predict(problem.X, **extra)  # as the machine takes it
     assert len(checked) == 1

@@ -70,11 +70,15 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
   } else {
     Matrix<T> turned(X.rows(), coefficients_.cols());
     product(turned);
-    backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, X.rows(), dim_out(), turned.cols(), T(1),
-                     turned.data(), turned.cols(), output_root_.data(), output_root_.cols(), T(0), out.data(),
-                     out.outerStride(), execution);
+    out.setZero();
+    backend::add_product_few(turned.data(), turned.cols(), X.rows(), turned.cols(), output_root_.data(),
+                             output_root_.cols(), dim_out(), out.data(), out.outerStride());
   }
   out.rowwise() += intercept_.transpose();
+  for (Index i = 0; i < out.rows(); ++i) {
+    require(out.row(i).allFinite(), "predict: row {}: the inputs are too large: the prediction is not a finite number",
+            i + 1);
+  }
   // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
   // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
   if (record_.non_crossing) {
