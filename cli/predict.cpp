@@ -86,7 +86,11 @@ struct PredictCommand {
         return;
       }
       Matrix<double> values(block.rows, p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
-      values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
+      try {
+        values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
+      } catch (const RowError& error) {
+        fail("{}: {}", rows.place(block.first_row + error.row()), error.text());
+      }
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
       if (coverage) {
         values.rightCols(2 * p) = predictor.predict_interval(X, *coverage, joint, execution).template cast<double>();

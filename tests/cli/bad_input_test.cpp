@@ -162,6 +162,11 @@ TEST_F(BadInput, OutputMatricesMustBePositiveSemiDefinite) {
   expect_fit({"--output-matrix", at("absent.csv")}, "absent.csv");
 }
 
+TEST_F(BadInput, ARowThatHasNoFinitePredictionIsNamed) {
+  const auto data = folder_.file("huge.csv", "1,2,3,4,5\n1e308,1e308,1e308,1e308,1e308\n");
+  expect({"predict", at("model"), data, "--out", at("p.csv")}, "huge.csv:2: the inputs are too large");
+}
+
 TEST_F(BadInput, OutputsMustBeWritableAndNotInputs) {
   expect({"fit", at("good.csv"), "--targets", "1", "--model", at("no/such/folder")}, "no/such/folder");
   expect({"fit", at("good.csv"), "--targets", "1", "--model", at("")}, "cannot write");

@@ -1,6 +1,7 @@
 // core/error.hpp -- what a misuse throws: one sentence that says place, expected, found.
 #pragma once
 #include <carmina/core/format.hpp>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -10,6 +11,19 @@ namespace carmina {
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
+};
+
+// Of one row of the rows that were given, counted from 0: whoever read them from a file can say where it is.
+class RowError : public Error {
+ public:
+  RowError(const std::string& what, std::ptrdiff_t row, const std::string& text)
+      : Error(format_text("{}: row {}: {}", what, row + 1, text)), row_(row), text_(text) {}
+  std::ptrdiff_t row() const { return row_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::ptrdiff_t row_;
+  std::string text_;
 };
 
 // Thrown from inside a computation that was asked to stop (Ctrl-C). Not a misuse.

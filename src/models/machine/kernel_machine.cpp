@@ -76,8 +76,8 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
   }
   out.rowwise() += intercept_.transpose();
   for (Index i = 0; i < out.rows(); ++i) {
-    require(out.row(i).allFinite(), "predict: row {}: the inputs are too large: the prediction is not a finite number",
-            i + 1);
+    if (out.row(i).allFinite()) continue;
+    throw RowError("predict", i, "the inputs are too large: the prediction is not a finite number");
   }
   // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
   // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
