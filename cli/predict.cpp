@@ -79,23 +79,22 @@ struct PredictCommand {
     const Index p = predictor.dim_out();
     DataRows<T> table(rows);
     table.read_at_once(at_once);
-    table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
-      const ConstView<T> X = block.inputs();
-      if (probabilities) {
-        writer.write(predictor.predict_probabilities(X, execution).template cast<double>());
-        return;
-      }
-      Matrix<double> values(block.rows, p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
-      try {
-        values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
-      } catch (const RowError& error) {
-        fail("{}: {}", rows.place(block.first_row + error.row()), error.text());
-      }
+    const auto values_of = [&](const ConstView<T>& X) -> Matrix<double> {
+      if (probabilities) return predictor.predict_probabilities(X, execution).template cast<double>();
+      Matrix<double> values(X.rows(), p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
+      values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
       if (coverage) {
         values.rightCols(2 * p) = predictor.predict_interval(X, *coverage, joint, execution).template cast<double>();
       }
-      writer.write(values);
+      return values;
+    };
+    table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
+      try {
+        writer.write(values_of(block.inputs()));
+      } catch (const RowError& error) {
+        fail("{}: {}", rows.place(block.first_row + error.row()), error.text());
+      }
     });
     writer.finish();
   }

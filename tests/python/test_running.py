@@ -13,7 +13,7 @@ import pytest
 from carmina import FourierFeatures
 from given_numbers import regressor
 
-# By these a worker among others is told of them.
+# Environment variables that limit the threads of a process that is one of several workers.
 WORKERS = {"OMP_NUM_THREADS", "PYTEST_XDIST_WORKER_COUNT"}
 # A process started in the background may have been told to ignore Ctrl-C.
 LONG_FIT = """

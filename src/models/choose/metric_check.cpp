@@ -1,8 +1,8 @@
 // models/choose/metric_check.cpp -- errors of a learnt metric for rows that it was not learnt from.
 //
 // Leaving out a row in closed form leaves the metric as it is, learnt from that row too. With few rows for each input
-// the metric has adapted to the noise in them, and errors look smaller than they are: by a factor of 1.1 with ten rows
-// for an input, 2 with three.
+// the metric has adapted to the noise in them, and errors look smaller than they are. On generated tables 90 %
+// intervals from them held 85 to 90 % with ten rows for each input, 67 to 90 % with three and 14 to 70 % with one.
 #include "models/choose/trials.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace carmina {
 namespace {
 
 constexpr Index folds = 4;
-constexpr double rows_for_trust = 20;  // for each input: from here on 90 % intervals hold 88 % and more
+constexpr double rows_for_trust = 20;  // for each input: there 90 % intervals held 87.6 % and more
 
 // Which fold each row is in, of about equal total weight, whatever the order of rows.
 std::vector<Index> folds_of(const ChoiceRows& rows) {

@@ -128,6 +128,7 @@ std::optional<TriedSetting> best_metric(Trials& trials, const ChoiceRows& rows, 
   std::optional<TriedSetting> best;
   if (space.metric == MetricRule::identity || rows.Z.cols() < 2 || !std::isfinite(plain.error())) return best;
   const double median = trials.median_distance_of(rows);
+  // (A fold has its part of the weight to a row or so.)
   const bool enough = static_cast<double>(rows.Z.cols()) * rows_for_a_factor * part <= 1.01 * rows.weights.sum();
   if (space.per_input || (!space.metric_asked() && rows.Z.cols() <= most_factors && enough)) {
     best = by_evidence(trials, rows, median);

@@ -71,8 +71,12 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
     Matrix<T> turned(X.rows(), coefficients_.cols());
     product(turned);
     out.setZero();
-    backend::add_product_few(turned.data(), turned.cols(), X.rows(), turned.cols(), output_root_.data(),
-                             output_root_.cols(), dim_out(), out.data(), out.outerStride());
+    constexpr Index together = 256;
+    parallel_for((X.rows() + together - 1) / together, execution.thread_count(), [&](Index task, int) {
+      const Index first = task * together, rows = std::min(together, X.rows() - first);
+      backend::add_product_few(turned.row(first).data(), turned.cols(), rows, turned.cols(), output_root_.data(),
+                               output_root_.cols(), dim_out(), out.row(first).data(), out.outerStride());
+    });
   }
   out.rowwise() += intercept_.transpose();
   for (Index i = 0; i < out.rows(); ++i) {
