@@ -51,7 +51,7 @@ struct Freedom {
     for (Index first = 0; first < order; first += together) {
       const Index count = std::min(together, order - first);
       Matrix<double> Z = Matrix<double>::Identity(order - first, count);
-      whiten(first, Z);
+      whiten.apply(first, Z);
       trace += Z.squaredNorm();
     }
     by_delta.emplace_back(delta, static_cast<double>(order) - alpha * trace);

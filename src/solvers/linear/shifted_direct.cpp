@@ -90,16 +90,23 @@ void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, 
                         execution);
   if (!use) return;
   for (const Group& group : group_columns(delta)) {
-    use(group.delta, [&](Index first, Matrix<double>& Z) {
+    Vector<double> roots(m);
+    for (Index i = 0; i < m; ++i) {
+      const double divisor = group.delta * (g[i] > noise ? g[i] : 0.0) + alpha;
+      roots[i] = divisor > 0 ? 1 / std::sqrt(divisor) : 0.0;
+    }
+    const auto apply = [&](Index first, Matrix<double>& Z) {
       Matrix<double> out(m, Z.cols());
       backend::gemm<double>(Transpose::no, Transpose::no, m, Z.cols(), Z.rows(), 1, H + first, ldh, Z.data(),
                             Z.outerStride(), 0, out.data(), out.outerStride(), execution);
-      for (Index i = 0; i < m; ++i) {
-        const double divisor = group.delta * (g[i] > noise ? g[i] : 0.0) + alpha;
-        out.row(i) *= divisor > 0 ? 1 / std::sqrt(divisor) : 0.0;
-      }
-      Z = std::move(out);
-    });
+      Z = roots.asDiagonal() * out;
+    };
+    const auto transposed = [&](Matrix<double>& Z) {
+      const Matrix<double> scaled = roots.asDiagonal() * Z;
+      backend::gemm<double>(Transpose::yes, Transpose::no, m, Z.cols(), m, 1, H, ldh, scaled.data(),
+                            scaled.outerStride(), 0, Z.data(), Z.outerStride(), execution);
+    };
+    use(group.delta, {apply, transposed});
   }
 }
 
@@ -131,9 +138,13 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
     backend::cholesky_solve(m, count, H, ldh, part.data(), count, execution);
     for (Index c = 0; c < count; ++c) solved.col(group.columns[static_cast<std::size_t>(c)]) = part.col(c);
     if (use) {
-      use(group.delta, [&](Index first, Matrix<double>& Z) {
+      const auto apply = [&](Index first, Matrix<double>& Z) {
         backend::lower_solve(m - first, Z.cols(), H + first * (ldh + 1), ldh, Z.data(), Z.outerStride(), execution);
-      });
+      };
+      const auto transposed = [&](Matrix<double>& Z) {
+        backend::lower_transposed_solve(m, Z.cols(), H, ldh, Z.data(), Z.outerStride(), execution);
+      };
+      use(group.delta, {apply, transposed});
     }
   }
   R = std::move(solved);

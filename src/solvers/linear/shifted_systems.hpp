@@ -8,9 +8,14 @@
 
 namespace carmina {
 
-// F Z for a factor F of an inverse, |F z|^2 = zᵀ (delta H + alpha I)^-1 z. Z holds rows [first, m) of vectors whose
-// rows before are zero; the result may have more rows than Z, the last of which belong to the same places.
-using Whiten = std::function<void(Index first, Matrix<double>& Z)>;
+// A factor F of an inverse, |F z|^2 = zᵀ (delta H + alpha I)^-1 z.
+struct Whiten {
+  // Z <- F Z. Z holds rows [first, m) of vectors whose rows before are zero; the result may have more rows than Z, the
+  // last of which belong to the same places.
+  std::function<void(Index first, Matrix<double>& Z)> apply;
+  // Z <- FᵀZ, Z (m, any).
+  std::function<void(Matrix<double>& Z)> transposed;
+};
 // Called with each different delta while its factor is there, perhaps again for all of them.
 using FactorUse = std::function<void(double delta, const Whiten& whiten)>;
 

@@ -2,6 +2,7 @@
 #include "solvers/squared/left_out.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/random/philox.hpp>
 
 #include <Eigen/Cholesky>
 
@@ -17,12 +18,19 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // 1 - h of normal equations is a difference: below this it is rounding.
 constexpr double least_left = 1e-11;
 
-// Rows whose columns of a system make about 4 MB.
-Index rows_together(Index order, Index block) {
-  return std::clamp<Index>((Index{1} << 19) / std::max<Index>(1, order * block), 8, 64);
-}
+// Up to so many rows leverages are computed, above they are estimated where that is as good.
+constexpr Index rows_computed = 2000;
+constexpr Index directions = 128;  // of a sketch, at a time
 
 }  // namespace
+
+Index rows_left_out_together(Index order, Index block) {
+  return std::clamp<Index>((Index{1} << 19) / std::max<Index>(1, order * block), 8, 256);
+}
+
+double sketch_of_leverages(double rows, double order) {
+  return rows > rows_computed ? static_cast<double>(directions) * (rows + order) : 0;
+}
 
 LeftOut::LeftOut(const OutputFactor* outputs, Index p, double alpha, bool fit_intercept, double total_weight,
                  Vector<double> weights)
@@ -50,15 +58,20 @@ const Matrix<double>& LeftOut::left(double delta) const {
 
 void LeftOut::add(double delta, const Whiten& whiten, const FeatureRows& rows, const Vector<double>& mean,
                   const Expansion* expansion) {
+  std::vector<bool> known(static_cast<std::size_t>(weights_.size()));
+  if (!expansion && weights_.size() > rows_computed) known = estimate(delta, whiten, rows, mean);
   const Index b = block(), m = rows.features(), order = expansion ? expansion->dim_coef() : m;
-  const Index at_once = rows_together(order, b);
+  const Index at_once = rows_left_out_together(order, b);
   Matrix<double>& blocks = left(delta);
   Matrix<double> phi, Z;
+  std::vector<Index> places;
   rows.windows([&](Index first_row, Index count, const FeatureRows::Gather& gather) {
-    for (Index first = 0; first < count; first += at_once) {
-      const Index some = std::min(at_once, count - first);
-      std::vector<Index> places(static_cast<std::size_t>(some));
-      std::iota(places.begin(), places.end(), first);
+    for (Index at = 0; at < count;) {
+      for (places.clear(); at < count && static_cast<Index>(places.size()) < at_once; ++at) {
+        if (!known[static_cast<std::size_t>(first_row + at)]) places.push_back(at);
+      }
+      const auto some = static_cast<Index>(places.size());
+      if (some == 0) return;
       gather(places.data(), some, phi);
       if (mean.size() > 0) phi.rowwise() -= mean.transpose();
       if (expansion) {
@@ -72,9 +85,9 @@ void LeftOut::add(double delta, const Whiten& whiten, const FeatureRows& rows, c
       } else {
         Z = phi.transpose();
       }
-      whiten(0, Z);
+      whiten.apply(0, Z);
       for (Index i = 0; i < some; ++i) {
-        const Index row = first_row + first + i;
+        const Index row = first_row + places[static_cast<std::size_t>(i)];
         const double u = std::min(1.0, weights_[row]);
         Eigen::Map<Matrix<double>> L(blocks.row(row).data(), b, b);
         L = -u * delta * (Z.middleCols(i * b, b).transpose() * Z.middleCols(i * b, b));
@@ -85,17 +98,52 @@ void LeftOut::add(double delta, const Whiten& whiten, const FeatureRows& rows, c
   });
 }
 
+// h = delta |F phi|^2 is the mean of delta (gᵀF phi)^2 over normal g, of which k give it to a relative error of
+// sqrt(2 / k): leverage scores as in Drineas and others, 2012. What counts is 1 - h: of most rows to `precision`, and
+// of the others, whose h is large, it is left to be computed.
+std::vector<bool> LeftOut::estimate(double delta, const Whiten& whiten, const FeatureRows& rows,
+                                    const Vector<double>& mean) {
+  constexpr double precision = 0.01, most = 0.03;
+  const Index m = rows.features(), s = weights_.size();
+  const Random random = Random(0, Stream::sketch).child(1);
+  std::vector<bool> known(static_cast<std::size_t>(s));
+  Vector<double> squares = Vector<double>::Zero(s);
+  Matrix<double> G(m, directions), F;
+  for (Index k = directions;; k += directions) {
+    for (Index j = 0; j < m; ++j) {
+      for (Index a = 0; a < directions; ++a) {
+        G(j, a) = random.normal(static_cast<std::uint64_t>(j), static_cast<std::uint32_t>(k + a));
+      }
+    }
+    whiten.transposed(G);
+    rows.forward(G, F);
+    if (mean.size() > 0) F.rowwise() -= mean.transpose() * G;
+    squares += F.rowwise().squaredNorm();
+    const double leverage = delta * squares.mean() / static_cast<double>(k);
+    const double needed = 2 * std::pow(leverage / precision, 2);
+    if (needed > static_cast<double>(m) / 4) return known;
+    if (static_cast<double>(k) < needed) continue;
+    Matrix<double>& blocks = left(delta);
+    for (Index i = 0; i < s; ++i) {
+      const double u = std::min(1.0, weights_[i]), h = delta * squares[i] / static_cast<double>(k);
+      blocks(i, 0) = 1 - u * share() - u * h;
+      known[static_cast<std::size_t>(i)] = h * std::sqrt(2 / static_cast<double>(k)) < most;
+    }
+    return known;
+  }
+}
+
 void LeftOut::add(double delta, const Whiten& whiten, const std::vector<Index>& places,
                   const Vector<double>& root_weights) {
   const Index b = block(), order = root_weights.size() * b, count = static_cast<Index>(places.size());
-  const Index at_once = rows_together(order, b);
+  const Index at_once = rows_left_out_together(order, b);
   Matrix<double>& blocks = left(delta);
   Matrix<double> ones;  // F E, E = w^(1/2) (x) I
   Eigen::LLT<Eigen::MatrixXd> mass;
   if (fit_intercept_) {
     ones.setZero(order, b);
     for (Index i = 0; i < order; ++i) ones(i, i % b) = root_weights[i / b];
-    whiten(0, ones);
+    whiten.apply(0, ones);
     mass.compute(ones.transpose() * ones);
   }
   for (Index at = 0; at < count; at += at_once) {
@@ -104,7 +152,7 @@ void LeftOut::add(double delta, const Whiten& whiten, const std::vector<Index>& 
     for (Index k = 0; k < some * b; ++k) {
       Z(places[static_cast<std::size_t>(at + k / b)] * b + k % b - first, k) = 1;
     }
-    whiten(first, Z);
+    whiten.apply(first, Z);
     Matrix<double> products;  // Zᵀ F E
     if (fit_intercept_) products = Z.transpose() * ones.bottomRows(Z.rows());
     for (Index k = 0; k < some; ++k) {
