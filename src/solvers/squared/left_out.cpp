@@ -119,7 +119,7 @@ std::vector<bool> LeftOut::estimate(double delta, const Whiten& whiten, const Fe
     rows.forward(G, F);
     if (mean.size() > 0) F.rowwise() -= mean.transpose() * G;
     squares += F.rowwise().squaredNorm();
-    const double leverage = delta * squares.mean() / static_cast<double>(k);
+    const double leverage = delta * squares.dot(weights_) / (static_cast<double>(k) * weights_.sum());
     const double needed = 2 * std::pow(leverage / precision, 2);
     if (needed > static_cast<double>(m) / 4) return known;
     if (static_cast<double>(k) < needed) continue;
