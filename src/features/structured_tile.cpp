@@ -13,9 +13,6 @@
 namespace carmina {
 namespace {
 
-// Above this, a float phase has lost digits that its sine still needs.
-constexpr double largest_float_frequency = 256;
-
 // The entries of a frequency are about normal, of variance length^2 / n over the square of the width: four deviations.
 bool needs_double(const HadamardFrequencies& w) {
   const double entry = 4 * w.lengths.maxCoeff() / std::sqrt(static_cast<double>(w.block_size()));
