@@ -86,59 +86,57 @@ inline void transpose_four(const typename V::Scalar* in, Index ld, typename V::S
 // the last panel filled up with zeros. A line is a row of M, or (columns) a column.
 template <class V, Index width, class T>
 void pack_panels(const T* M, Index ld, bool columns, Index first, Index count, Index start, Index depth, T* out) {
+  const Index whole = count / width * width, rest = count - whole;
+  if (columns) {
+    for (Index k = 0; k < depth; ++k) {  // in the order of memory
+      const T* from = M + (start + k) * ld + first;
+      T* to = out + k * width;
+      for (Index at = 0; at < whole; at += width, to += width * depth) std::memcpy(to, from + at, width * sizeof(T));
+      for (Index i = 0; rest > 0 && i < width; ++i) to[i] = i < rest ? from[whole + i] : T(0);
+    }
+    return;
+  }
   for (Index at = 0; at < count; at += width, out += width * depth) {
     const Index lines = std::min(width, count - at);
-    if (columns) {
-      const T* from = M + start * ld + first + at;
-      for (Index k = 0; k < depth; ++k, from += ld) {
-        if (lines == width) {
-          std::memcpy(out + k * width, from, width * sizeof(T));
-        } else {
-          for (Index i = 0; i < width; ++i) out[k * width + i] = i < lines ? from[i] : T(0);
-        }
+    const T* const from = M + (first + at) * ld + start;
+    Index i = 0;
+    for (; i + 4 <= lines; i += 4) {
+      Index k = 0;
+      for (; k + 4 <= depth; k += 4) transpose_four<V>(from + i * ld + k, ld, out + k * width + i, width);
+      for (; k < depth; ++k) {
+        for (Index r = i; r < i + 4; ++r) out[k * width + r] = from[r * ld + k];
       }
-    } else {
-      const T* const from = M + (first + at) * ld + start;
-      Index i = 0;
-      for (; i + 4 <= lines; i += 4) {
-        Index k = 0;
-        for (; k + 4 <= depth; k += 4) transpose_four<V>(from + i * ld + k, ld, out + k * width + i, width);
-        for (; k < depth; ++k) {
-          for (Index r = i; r < i + 4; ++r) out[k * width + r] = from[r * ld + k];
-        }
-      }
-      for (; i < width; ++i) {
-        for (Index k = 0; k < depth; ++k) out[k * width + i] = i < lines ? from[i * ld + k] : T(0);
-      }
+    }
+    for (; i < width; ++i) {
+      for (Index k = 0; k < depth; ++k) out[k * width + i] = i < lines ? from[i * ld + k] : T(0);
     }
   }
 }
 
-// C = beta C + alpha a b for one tile, a (depth, tile_rows) and b (depth, tile_columns) packed.
-template <class V>
+// C = beta C + alpha a b for `across` registers of a tile, a (depth, tile_rows) and b (depth, tile_columns) packed.
+template <class V, int across>
 void tile_product(Index depth, const typename V::Scalar* a, const typename V::Scalar* b, typename V::Scalar alpha,
                   typename V::Scalar beta, typename V::Scalar* C, Index ldc) {
   constexpr int M = tile_rows<V>;
-  typename V::Register left[M], right[M];
-  for (int i = 0; i < M; ++i) left[i] = right[i] = V::broadcast(0);
+  typename V::Register sums[M][across];
+  for (auto& row : sums) {
+    for (auto& sum : row) sum = V::broadcast(0);
+  }
   for (Index k = 0; k < depth; ++k, a += M, b += tile_columns<V>) {
-    const auto b0 = V::load(b), b1 = V::load(b + V::width);
+    typename V::Register y[across];
+    for (int c = 0; c < across; ++c) y[c] = V::load(b + c * V::width);
     for (int i = 0; i < M; ++i) {
       const auto x = V::broadcast(a[i]);
-      left[i] = V::multiply_add(x, b0, left[i]);
-      right[i] = V::multiply_add(x, b1, right[i]);
+      for (int c = 0; c < across; ++c) sums[i][c] = V::multiply_add(x, y[c], sums[i][c]);
     }
   }
   const auto factor = V::broadcast(alpha), old = V::broadcast(beta);
   for (int i = 0; i < M; ++i, C += ldc) {
-    left[i] = V::multiply(factor, left[i]);
-    right[i] = V::multiply(factor, right[i]);
-    if (beta != 0) {
-      left[i] = V::multiply_add(old, V::load(C), left[i]);
-      right[i] = V::multiply_add(old, V::load(C + V::width), right[i]);
+    for (int c = 0; c < across; ++c) {
+      auto sum = V::multiply(factor, sums[i][c]);
+      if (beta != 0) sum = V::multiply_add(old, V::load(C + c * V::width), sum);
+      V::store(C + c * V::width, sum);
     }
-    V::store(C, left[i]);
-    V::store(C + V::width, right[i]);
   }
 }
 
@@ -149,11 +147,15 @@ void tile_product_edge(Index depth, const typename V::Scalar* a, const typename 
   using T = typename V::Scalar;
   constexpr Index N = tile_columns<V>;
   alignas(64) T tile[tile_rows<V> * N];
-  tile_product<V>(depth, a, b, alpha, T(0), tile, N);
-  for (Index i = 0; i < m; ++i) {
-    for (Index j = 0; j < std::min(n, i + reach); ++j) {
-      T& c = C[i * ldc + j];
-      c = beta == 0 ? tile[i * N + j] : beta * c + tile[i * N + j];
+  const bool narrow = std::min(n, m - 1 + reach) <= V::width;
+  (narrow ? tile_product<V, 1> : tile_product<V, 2>)(depth, a, b, alpha, T(0), tile, N);
+  for (Index i = std::max<Index>(0, 1 - reach); i < m; ++i) {
+    const Index end = std::min(n, i + reach);
+    T* const c = C + i * ldc;
+    if (beta == 0) {
+      for (Index j = 0; j < end; ++j) c[j] = tile[i * N + j];
+    } else {
+      for (Index j = 0; j < end; ++j) c[j] = beta * c[j] + tile[i * N + j];
     }
   }
 }
@@ -184,7 +186,7 @@ void matrix_product_loop(const ProductTask<typename V::Scalar>& t) {
             if (reach + height <= 1) continue;
             T* const C = t.C + (i0 + i) * t.ldc + j0 + j;
             if (height == M && width == N && reach >= N) {
-              tile_product<V>(depth, a + i * depth, b + j * depth, t.alpha, beta, C, t.ldc);
+              tile_product<V, 2>(depth, a + i * depth, b + j * depth, t.alpha, beta, C, t.ldc);
             } else {
               tile_product_edge<V>(depth, a + i * depth, b + j * depth, t.alpha, beta, C, t.ldc, height, width, reach);
             }

@@ -95,13 +95,19 @@ void LeftOut::add(double delta, const Whiten& whiten, const FeatureRows& rows, c
         Z = phi.transpose();
       }
       whiten.apply(0, Z);
+      Vector<double> norms;
+      if (b == 1) norms = Z.colwise().squaredNorm().transpose();
       for (Index i = 0; i < some; ++i) {
         const Index row = first_row + places[static_cast<std::size_t>(i)];
         const double u = std::min(1.0, weights_[row]);
+        if (b == 1) {
+          const double left = 1 - u * share() - u * delta * norms[i];
+          blocks(row, 0) = left < least_left ? 0 : left;
+          continue;
+        }
         Eigen::Map<Matrix<double>> L(blocks.row(row).data(), b, b);
         L = -u * delta * (Z.middleCols(i * b, b).transpose() * Z.middleCols(i * b, b));
         L.diagonal().array() += 1 - u * share();
-        if (b == 1 && L(0, 0) < least_left) L(0, 0) = 0;
       }
     }
   });
