@@ -1,6 +1,7 @@
 // tests/backends/products_test.cpp -- products, factors and triangular systems of every shape against plain sums.
 #include "backends/blas.hpp"
 #include "backends/cpu/vector_math_loops.hpp"
+#include "backends/tiled.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -126,6 +127,23 @@ TYPED_TEST(Products, RowsDoNotDependOnTheirNeighbours) {
   for (const Index i : {Index{0}, Index{13}, Index{39}}) {
     product(1, A.row(i).data(), row.data());
     EXPECT_EQ(row, C.row(i));
+  }
+}
+
+// Few columns go another way; threads do not matter.
+TEST(ProductsInTiles, EqualThoseOfEigen) {
+  Execution two;
+  two.threads = 2;
+  for (const Index p : {1, 5, 16, 17, 40}) {
+    for (const Index rows : {3, 300, 700}) {
+      const Matrix<double> A = random_matrix(rows, 290, 1), B = random_matrix(290, p, 2), D = random_matrix(rows, p, 3);
+      const Matrix<double> AB = backend::product(Transpose::no, A, B, {});
+      const Matrix<double> AtD = backend::product(Transpose::yes, A, D, {});
+      EXPECT_LT((AB - A * B).norm(), 1e-13 * AB.norm());
+      EXPECT_LT((AtD - A.transpose() * D).norm(), 1e-13 * AtD.norm());
+      EXPECT_EQ(AB, backend::product(Transpose::no, A, B, two));
+      EXPECT_EQ(AtD, backend::product(Transpose::yes, A, D, two));
+    }
   }
 }
 
