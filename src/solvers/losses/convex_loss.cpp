@@ -4,6 +4,7 @@
 #include "backends/tiled.hpp"
 #include "solvers/losses/loss_rows.hpp"
 #include "solvers/losses/newton_direction.hpp"
+#include "solvers/losses/row_sweeps.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -67,12 +68,19 @@ class ConvexLossSolver {
   }
 
  private:
-  // The ridge solution, which the preconditioner knows, or the solution of fewer rows; then a step rho of the size of
-  // the residuals.
+  // The ridge solution, or the solution of fewer rows, or of row after row; then a step rho of the size of the
+  // residuals.
   void start() {
     lambda_ = Matrix<double>::Zero(rows_.rows(), rows_.outputs());
-    const double share = by_fewer_rows() ? start_from_fewer_rows() : 1;
-    if (at_.theta.size() == 0) at_ = model_.ridge_solution();
+    double share = 1;
+    if (model_.kernel() && narrow_kernel(*model_.kernel())) {
+      lambda_ = sweep_rows(model_, at_);
+      share = 0.2;
+    } else if (by_fewer_rows()) {
+      share = start_from_fewer_rows();
+    } else {
+      at_ = model_.ridge_solution();
+    }
     model_.values(at_, F_);
     if (!rows_.smooth()) {
       const double deviation = rows_.mean_deviation(F_);

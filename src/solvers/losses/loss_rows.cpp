@@ -87,6 +87,11 @@ void LossRows::slopes(const Matrix<double>& F, const Index* rows, Matrix<double>
       loss_);
 }
 
+void LossRows::prox(Index row, const double* v, double rho, double* out) const {
+  const Index p = outputs();
+  std::visit([&](const auto& loss) { row_prox(loss, v, targets_.data() + row * p, rho, p, out); }, loss_);
+}
+
 double LossRows::envelope(const Matrix<double>& F, const Matrix<double>& lambda, double rho, Matrix<double>& G) const {
   const Index p = outputs();
   G.resize(rows(), p);

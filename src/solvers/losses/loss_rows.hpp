@@ -41,6 +41,8 @@ class LossRows {
   Vector<double> losses(const Matrix<double>& F) const;
   // A subgradient of l by f for a few rows: F and G (count, p), the row's number in rows[k].
   void slopes(const Matrix<double>& F, const Index* rows, Matrix<double>& G) const;
+  // prox_rho(v) of one row, without its weight.
+  void prox(Index row, const double* v, double rho, double* out) const;
   // sum_i w_i e_rho(f_i + rho lambda_i), and its gradient by f_i, without the weight, in G (n, p). rho = 0: l itself.
   double envelope(const Matrix<double>& F, const Matrix<double>& lambda, double rho, Matrix<double>& G) const;
   // Its second derivatives by f_i.
