@@ -27,7 +27,7 @@ std::optional<ElementType> element_of_code(unsigned code) {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_idx(const std::string& path) {
+std::unique_ptr<TableReader> open_idx(const std::string& path, const ReadLimit& limit) {
   ByteInput input(path);
   unsigned char magic[4];
   require(input.read(magic, 4) == 4, "{}: the file is truncated: its header is not whole", path);
@@ -50,7 +50,7 @@ std::unique_ptr<TableReader> open_idx(const std::string& path) {
       layout.columns *= size;
     }
   }
-  return std::make_unique<StreamedTable>(std::move(input), layout);
+  return std::make_unique<StreamedTable>(std::move(input), layout, limit);
 }
 
 }  // namespace carmina::data
