@@ -14,7 +14,7 @@ namespace carmina {
 namespace {
 
 // Above this, a float phase has lost digits that its sine still needs.
-constexpr double largest_float_frequency = 256;
+constexpr double largest_float_entry = 256;
 
 // The entries of a frequency are about normal, of variance length^2 / n over the square of the width: four deviations.
 bool needs_double(const HadamardFrequencies& w) {
@@ -23,7 +23,7 @@ bool needs_double(const HadamardFrequencies& w) {
   for (Index k = 0; k < w.diagonals.rows(); k += 3) {
     inverse_width = std::max(inverse_width, w.diagonals.row(k).cwiseAbs().maxCoeff());
   }
-  return entry * inverse_width > largest_float_frequency;
+  return entry * inverse_width > largest_float_entry;
 }
 
 // n^(-3/2) S, each term's last block filled up with zeros.
