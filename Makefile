@@ -16,17 +16,17 @@ PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-1
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
 PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)
 
-CPP_FILES = $(shell find include src cli python tests benchmarks papers -name '*.[ch]pp' 2>/dev/null)
+CPP_FILES = $(shell find include src cli python tests fuzz benchmarks papers -name '*.[ch]pp' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
-.PHONY: help deps build python demo test all-compiled bench accuracy accuracy-data lint format docs clean deps-bench deps-accuracy \
-        deps-lint deps-docs FORCE
+.PHONY: help deps build python demo test check test-sanitized test-threads fuzz compile-clang all-compiled bench accuracy \
+        accuracy-data lint format docs clean deps-bench deps-accuracy deps-clang deps-lint deps-docs FORCE
 .DELETE_ON_ERROR:
 # Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
 .NOTPARALLEL:
 
 help: ## List these targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 20
 
 deps: $(VENV)/deps.stamp ## Set up: Debian packages (installed when allowed, else named) and Python's in .venv
 
@@ -39,6 +39,33 @@ demo: python ## Fit generated multi-output data, print a table of errors and tim
 
 test: all-compiled python $(VENV)/bin/carmina ## Run every test: C++, Python, examples of the documents, an outside project, formats
 	@$(IN_VENV) scripts/run_tests.py
+
+check: python ## Run what is too long for `make test`: sanitizers, fuzzing, clang's warnings, lint, the reference
+	@$(IN_VENV) scripts/run_checks.py
+
+test-sanitized: deps-clang ## Run the C++ tests under the sanitizers: addresses, undefined behaviour, threads
+	cmake --preset fuzz
+	cmake --build build/fuzz -j $(JOBS)
+	ctest --preset fuzz -j $(JOBS)
+	@$(MAKE) test-threads
+
+# The programs that have threads in them; TESTS='test_core' and such picks.
+TESTS := test_core test_data test_backends test_features test_models
+test-threads: deps-clang
+	cmake --preset thread
+	cmake --build build/thread -j $(JOBS) --target $(TESTS)
+	@for test in $(TESTS); do TSAN_OPTIONS=halt_on_error=1 build/thread/tests/$$test --gtest_brief=1 || exit 1; done
+
+# TARGETS='csv npy' tries some of them alone.
+SECONDS ?= 60
+fuzz: deps-clang ## Try inputs of libFuzzer for SECONDS on each reader, model loader and the program's options
+	cmake --preset fuzz
+	cmake --build build/fuzz -j $(JOBS) --target fuzzers
+	@$(IN_VENV) scripts/run_fuzz.py --seconds $(SECONDS) $(TARGETS)
+
+compile-clang: deps-clang ## Compile the library and the program by clang with -Wconversion -Werror
+	cmake --preset clang
+	cmake --build build/clang -j $(JOBS) --target carmina carmina_program
 
 bench: python $(VENV)/bin/carmina deps-bench ## Measure the parts (benchmarks/micro) and whole fits beside other software (versus)
 	cmake --preset release -DCARMINA_BENCHMARKS=ON
@@ -85,6 +112,9 @@ deps-bench: $(VENV)/deps.stamp
 
 deps-accuracy: $(VENV)/deps.stamp
 	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement benchmarks/accuracy/requirements.txt
+
+deps-clang: $(VENV)/deps.stamp
+	@scripts/debian_packages.sh clang++-19=clang-19 libclang-rt-19-dev
 
 deps-lint: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh clang-tidy-19=clang-tidy-19

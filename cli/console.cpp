@@ -1,6 +1,7 @@
 // cli/console.cpp -- signals as a question that work asks between blocks; a line that overwrites itself.
 #include "console.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -19,8 +20,18 @@ extern "C" void remember_signal(int number) { signal_number = number; }
 
 }  // namespace
 
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest number that is free. Not for writing where a failure is to be noticed.
+    const int opened = ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != stream) ::close(opened);
+  }
+}
+
 void catch_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a write then fails with its reason
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction action{};
     // What nohup had ignored stays ignored.
     if (number == SIGHUP && ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
@@ -32,6 +43,17 @@ void catch_signals() {
 }
 
 int caught_signal() { return signal_number; }
+
+void say(const std::string& message) noexcept {
+  try {
+    std::string line = message;
+    // A name with a line break in it must not make two lines of one.
+    std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    print_text(stderr, "carmina: {}\n", line);
+  } catch (...) {  // there is nobody left to tell
+  }
+}
 
 void flush_output() {
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

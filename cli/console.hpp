@@ -6,9 +6,17 @@
 
 namespace carmina::cli {
 
-// From here on Ctrl-C, and a polite request to end, stop the work at its next checkpoint (Cancelled).
+// Standard input, output and error that were closed are opened, so that no file of ours takes their place: writing to
+// such an output is an error, what is said on such a standard error is lost.
+void open_standard_streams();
+
+// From here on Ctrl-C, a polite request to end, and a pipe that nobody reads any more stop the work at its next
+// checkpoint (Cancelled). A file that may not become larger is an error where it is written.
 void catch_signals();
 int caught_signal();  // 0: none
+
+// "carmina: MESSAGE" on standard error, on one line whatever is in it. What cannot be said is no error.
+void say(const std::string& message) noexcept;
 
 // Error when what was printed could not be written.
 void flush_output();

@@ -79,7 +79,7 @@ struct EvaluateCommand {
  private:
   template <Real T>
   Evaluation evaluate(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_table(data, predictor.dim_in());
+    auto reader = open_table(data, predictor.dim_in(), execution.memory_budget);
     const ModelColumns columns(predictor);
     const bool fill = predictor.record().fill_missing;
     if (targets.file.empty()) {
@@ -88,7 +88,7 @@ struct EvaluateCommand {
       return evaluate_machine<T>(predictor, rows, execution);
     }
     ColumnRoles roles = input_roles(columns, *reader);
-    auto target_reader = open_table(targets.file);
+    auto target_reader = open_table(targets.file, 0, execution.memory_budget);
     require(static_cast<Index>(target_reader->columns().size()) == columns.n_targets,
             "{}: expected {} columns (the model's targets), found {}", targets.file, columns.n_targets,
             target_reader->columns().size());

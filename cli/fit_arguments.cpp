@@ -202,7 +202,7 @@ Loss FitArguments::make_loss_with(const std::string& parameter, std::optional<do
   LossParameters parameters;
   for (const auto& [name, number] : loss_numbers_) {
     if (!number.empty() && number != "auto") {
-      std::from_chars(number.data(), number.data() + number.size(), parameters[name].emplace_back());
+      parameters[name].push_back(number_in<double>("--" + name, number).value());
     }
   }
   for (const auto& [name, list] : loss_lists_) {
@@ -231,7 +231,7 @@ void FitArguments::read_output_matrix(Index n_targets) {
   } else if (matrix_ == TargetCovariance::name) {
     fit.coupling = TargetCovariance{};
   } else {
-    const Matrix<double> A = read_table(matrix_).values;
+    const Matrix<double> A = read_table(matrix_, fit.execution.memory_budget).values;
     require(A.rows() == n_targets && A.cols() == n_targets,
             "{}: expected a {} x {} matrix for {} targets, found {} x {}", matrix_, n_targets, n_targets, n_targets,
             A.rows(), A.cols());
@@ -245,7 +245,7 @@ void FitArguments::read_output_matrix(Index n_targets) {
 
 template <Real T>
 TableRows<T> FitArguments::open() {
-  auto reader = open_table(data);
+  auto reader = open_table(data, 0, fit.execution.memory_budget);
   const auto& columns = reader->columns();
   std::unique_ptr<TableReader> target_reader;
   ColumnRoles roles;
@@ -253,7 +253,7 @@ TableRows<T> FitArguments::open() {
     roles = choose_columns(columns, targets_.columns, data);
     fit.target_names = names_of(columns, roles.targets);
   } else {
-    target_reader = open_table(targets_.file);
+    target_reader = open_table(targets_.file, 0, fit.execution.memory_budget);
     roles = all_inputs(columns);
     for (const Column& column : target_reader->columns()) fit.target_names.push_back(column.name);
   }
@@ -275,7 +275,7 @@ void FitArguments::print_learnt(const FitRecord& record) {
 void FitArguments::print_written(const std::string& warning) const {
   print_text("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
   for (const std::string& text : {warning, machine_warning()}) {
-    if (!text.empty()) print_text(stderr, "carmina: warning: {}\n", text);
+    if (!text.empty()) say("warning: " + text);
   }
 }
 

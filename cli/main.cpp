@@ -3,25 +3,23 @@
 // 0: done. 1: something is wrong with a file or a value. 2: the command line could not be understood. 128 +
 // signal: stopped from outside. Nothing is left half written in any of these.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <carmina/core/error.hpp>
-#include <cstdio>
+#include <csignal>
 #include <iostream>
 #include <new>
 #include <string>
 
 #include "commands.hpp"
 #include "console.hpp"
+#include "options.hpp"
 
 namespace {
 
 using namespace carmina;
 
-int report(int status, std::string message) {
-  // A name with a line break in it must not make two lines of one.
-  std::replace_if(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  message.erase(message.find_last_not_of(' ') + 1);
-  print_text(stderr, "carmina: {}\n", message);
+int report(int status, const std::string& message) {
+  if (cli::caught_signal() == SIGPIPE) return 128 + SIGPIPE;  // whoever reads has left, and knows
+  cli::say(message);
   return status;
 }
 
@@ -41,6 +39,7 @@ int run(int argc, char** argv) {
   cli::add_predict(program);
   cli::add_evaluate(program);
   cli::add_info(program);
+  cli::check_numbers(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -56,6 +55,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cli::open_standard_streams();
   try {
     cli::catch_signals();
     return run(argc, argv);

@@ -1,6 +1,7 @@
 // cli/options.cpp -- shared options: parsing by looks, ranges by Error.
 #include "options.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
@@ -26,7 +27,54 @@ CLI::Validator accept(const std::string& what, bool (*fits)(std::string_view)) {
       "");
 }
 
+// "N", "NUMBER" or "NUMBERS" among what help says of a value, "auto|NUMBER"; empty where there is none of them.
+std::string_view kind_of_number(const CLI::Option& option) {
+  static constexpr std::string_view kinds[] = {"NUMBER", "NUMBERS", "N"};
+  const std::string type = option.get_type_name();
+  std::string_view rest = std::string_view(type).substr(0, type.find(':'));  // validators follow
+  for (;;) {
+    const std::size_t bar = rest.find('|');
+    const auto* found = std::find(std::begin(kinds), std::end(kinds), rest.substr(0, bar));
+    if (found != std::end(kinds)) return *found;
+    if (bar == rest.npos) return {};
+    rest.remove_prefix(bar + 1);
+  }
+}
+
+template <class N>
+bool out_of_range(std::string_view text) {
+  N value{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return end == text.data() + text.size() && code == std::errc::result_out_of_range;
+}
+
+// Empty: nothing against it, as far as it is a number at all.
+std::string against_number(const std::string& name, std::string_view kind, std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (digits.size() > 1 && digits[0] == '0' && is_digit(digits[1])) {
+    return format_text("a number has no leading zero, found '{}'", text);
+  }
+  const bool whole = kind == "N";
+  const bool outside = !whole                  ? out_of_range<double>(text)
+                       : text.starts_with('-') ? out_of_range<long long>(text)
+                                               : out_of_range<unsigned long long>(text);
+  require(!outside, "{}: {} is out of range", name, text);
+  return {};
+}
+
 }  // namespace
+
+void check_numbers(CLI::App& program) {
+  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      const std::string_view kind = kind_of_number(*option);
+      if (kind.empty()) continue;
+      const std::string name = option->get_name();
+      option->check([name, kind](const std::string& text) { return against_number(name, kind, text); }, "");
+    }
+  }
+}
 
 CLI::Validator looks_like_size() {
   return accept("a size such as 500M or 4G", [](std::string_view text) {

@@ -43,6 +43,9 @@ void check_output(const std::string& path, const std::vector<std::string>& input
 CLI::Validator looks_like_size();
 CLI::Validator looks_like_number(const std::vector<std::string>& or_words);
 CLI::Validator looks_like_integer();
+// For every option of the commands whose value is a number: written plainly (no leading zero, which elsewhere means
+// octal), and one that the machine has. Called once all are declared.
+void check_numbers(CLI::App& program);
 // The number in such a text, nothing for a word. Error when it is out of range.
 template <class N>
 std::optional<N> number_in(const std::string& option, std::string_view text) {

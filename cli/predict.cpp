@@ -26,7 +26,7 @@ struct PredictCommand {
     ProgressLine line;
     const Execution execution = resources.execution(line);
     check_output(out, {model, data});
-    const Predictor predictor = Predictor::load(model);
+    const Predictor predictor = Predictor::load(model, execution.memory_budget);
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
@@ -51,7 +51,7 @@ struct PredictCommand {
     const double numbers =
         static_cast<double>(columns + predictor.dim_in()) + (deviations || coverage ? 10 * p + 4 * p * p : 3 * p);
     const double allowed = std::min(static_cast<double>(execution.memory_budget) / 8, 64e6);
-    return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 256, 1 << 15);
+    return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 1, 1 << 15);
   }
 
   // As in the training data: no names in, no names out, but for predictions alone. Deviations follow the predictions,
@@ -71,7 +71,7 @@ struct PredictCommand {
 
   template <Real T>
   void predict(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_table(data, predictor.dim_in());
+    auto reader = open_table(data, predictor.dim_in(), execution.memory_budget);
     const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), execution);
     ColumnRoles roles = input_roles(ModelColumns(predictor), *reader);
     ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), predictor.record().fill_missing));

@@ -43,9 +43,11 @@ void right_solve_transposed(Index m, Index n, const T* L, Index lda, T* X, Index
 template <Real T>
 void subtract_own_product(Index n, Index k, const T* A, Index lda, T* C, Index ldc);
 
-// Symmetric A (n, n) by its lower triangle: A = Q T Qᵀ with T tridiagonal, about a third of the work of
-// an eigendecomposition. The lower triangle and `scales` (n) then stand for Q; the strict upper triangle is left alone.
-void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales);
+// Steps of tridiagonalise() of backends/tiled.hpp. The last `count` rows and columns of the symmetric A (n, n), by its
+// lower triangle: their reflectors, in their rows and `scales`, and W (count, n) such that A - VᵀW - WᵀV is what they
+// leave of the rest, V being those rows. And all of a matrix of order n at once.
+void reduce_last_rows(Index n, Index count, double* A, Index lda, double* off_diagonal, double* scales, double* W);
+void reduce_all_rows(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales);
 
 // X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().
 void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,

@@ -39,8 +39,14 @@ Matrix<double> lower_inverse(Index n, const double* L, Index lda, const Executio
 // The lower triangle of (L Lᵀ)⁻¹, in the place of L.
 void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution);
 
+// Symmetric A (n, n) by its lower triangle: A = Q T Qᵀ with T tridiagonal, about a third of the work of an
+// eigendecomposition. The lower triangle and `scales` (n) then stand for Q; the strict upper triangle is left alone.
+// Half of the work, products of a matrix with a vector, is serial; a request to stop is seen between panels of rows.
+void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales,
+                    const Execution& execution);
+
 // Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
-// j-th eigenvector. The reduction to tridiagonal form is serial.
+// j-th eigenvector. The eigenvectors of the tridiagonal matrix are found by one call of LAPACK.
 void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution);
 
 // X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().

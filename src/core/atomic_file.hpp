@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
+struct stat;
+
 namespace carmina {
 
-// Every failure throws Error "cannot write 'PATH': reason". What stood at `path` before stays there until
-// commit().
+// Every failure throws Error "cannot write 'PATH': reason". What stood at `path` before stays there until commit(), and
+// gives the new file its owner and mode; through a symbolic link the file that it points to is written. What a killed
+// process left in the folder is removed by the next one that writes there.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -23,8 +26,9 @@ class AtomicFile {
  private:
   void flush();
   [[noreturn]] void fail_with(int error) const;
+  void keep_permissions(const struct stat& before) const;
 
-  std::string path_, temporary_;
+  std::string path_, target_, temporary_;  // as given; behind its links; beside that
   int descriptor_ = -1;
   std::vector<char> buffer_;  // not yet handed to the system
   std::size_t size_ = 0;      // written so far, buffer included

@@ -46,7 +46,7 @@ Token take_token(std::string_view& line, std::string_view stops) {
 
 class ArffReader final : public TextTable {
  public:
-  explicit ArffReader(const std::string& path) : TextTable(path) {
+  ArffReader(const std::string& path, const ReadLimit& limit) : TextTable(path, limit) {
     std::string_view line;
     bool in_header = true;
     while (in_header) {
@@ -78,9 +78,16 @@ class ArffReader final : public TextTable {
     return true;
   }
 
+  void hold(double bytes) {
+    held_ += bytes;
+    limit_.require_room(held_, format_text("a table of more than {} columns and their categories", columns_.size()),
+                        path());
+  }
+
   void add_attribute(std::string_view rest) {
     const Token name = take_token(rest, " \t{");
     require(name.closed && !name.text.empty(), "{}: expected @attribute NAME TYPE", row_place());
+    hold(column_bytes + 2 * static_cast<double>(name.text.size()));
     columns_.push_back({name.text, {}});
     categories_.emplace_back();
     if (rest.starts_with('{')) {
@@ -104,6 +111,7 @@ class ArffReader final : public TextTable {
       last = rest.empty() ? '\0' : rest.front();
       require(category.closed && (last == ',' || last == '}'), "{}: column '{}': the list of categories is not closed",
               row_place(), shown(column.name));
+      hold(150 + 2 * static_cast<double>(category.text.size()));  // in the list and in the map
       require(category.quoted || !category.text.empty(), "{}: column '{}': a category is empty", row_place(),
               shown(column.name));
       const bool is_new = categories_.back().emplace(category.text, column.categories.size()).second;
@@ -195,11 +203,14 @@ class ArffReader final : public TextTable {
     return std::numeric_limits<double>::quiet_NaN();
   }
 
+  double held_ = 0;                                                          // by the header
   std::vector<std::map<std::string, std::size_t, std::less<>>> categories_;  // per column: category to its index
 };
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_arff(const std::string& path) { return std::make_unique<ArffReader>(path); }
+std::unique_ptr<TableReader> open_arff(const std::string& path, const ReadLimit& limit) {
+  return std::make_unique<ArffReader>(path, limit);
+}
 
 }  // namespace carmina::data

@@ -1,5 +1,6 @@
 // data/byte_input.cpp -- plain and gzip files through zlib, with the system's reason when one cannot be read.
 #include "data/byte_input.hpp"
+#include "core/paths.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,7 +32,21 @@ std::string lower(std::string_view text) {
 
 bool ends_with_gz(std::string_view path) { return lower(path).ends_with(".gz"); }
 
+void fail_changed(const std::string& path) { fail("{}: the file changed while it was read", path); }
+
+FileStamp::FileStamp(int descriptor) {
+  struct stat info{};
+  if (::fstat(descriptor, &info) != 0) return;
+  size_ = info.st_size, seconds_ = info.st_mtim.tv_sec, nanoseconds_ = info.st_mtim.tv_nsec;
+}
+
+void FileStamp::check(int descriptor, const std::string& path) const {
+  const FileStamp now(descriptor);
+  if (now.size_ != size_ || now.seconds_ != seconds_ || now.nanoseconds_ != nanoseconds_) fail_changed(path);
+}
+
 ByteInput::ByteInput(const std::string& path) : path_(path), compressed_(ends_with_gz(path)) {
+  check_path("read", path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   require(descriptor >= 0, "cannot read '{}': {}", path, reason(errno));
   file_ = ::gzdopen(descriptor, "rb");  // owns the descriptor from here on
@@ -60,6 +75,8 @@ ByteInput::ByteInput(const std::string& path) : path_(path), compressed_(ends_wi
     throw Error(trouble);
   }
   stored_size_ = static_cast<std::uint64_t>(info.st_size);
+  descriptor_ = descriptor;
+  stamp_ = FileStamp(descriptor);
 }
 
 ByteInput::~ByteInput() {
@@ -70,9 +87,12 @@ ByteInput::ByteInput(ByteInput&& other) noexcept
     : path_(std::move(other.path_)),
       compressed_(other.compressed_),
       stored_size_(other.stored_size_),
+      descriptor_(other.descriptor_),
+      stamp_(other.stamp_),
       file_(std::exchange(other.file_, nullptr)) {}
 
 void ByteInput::fail_reading() const {
+  stamp_.check(descriptor_, path_);
   int code = Z_OK;
   const std::string message = ::gzerror(file_, &code);
   if (code == Z_ERRNO) fail("cannot read '{}': {}", path_, reason(errno));
@@ -97,6 +117,7 @@ std::size_t ByteInput::read(void* data, std::size_t size) {
       break;
     }
   }
+  stamp_.check(descriptor_, path_);
   return done;
 }
 

@@ -22,11 +22,19 @@ bool is_missing_marker(std::string_view text) {
   return word == "na" || word == "nan" || word == "null";
 }
 
-// A number outside double's range is nearly zero, or too large: its decimal exponent tells which.
+// A number outside double's range is nearly zero, or too large: the place of its first digit that counts tells which.
 Cell out_of_range(std::string_view text) {
-  const auto exponent = text.find_first_of("eE");
-  const bool tiny = exponent != std::string_view::npos ? text.substr(exponent + 1).starts_with('-')
-                                                       : text.find_first_of("123456789") > text.find('.');
+  const auto mark = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, mark);
+  std::string_view power = text.substr(std::min(mark + 1, text.size()));
+  const bool negative = power.starts_with('-');
+  if (negative || power.starts_with('+')) power.remove_prefix(1);
+  long long exponent = 0;
+  const auto code = std::from_chars(power.data(), power.data() + power.size(), exponent).ec;
+  if (code == std::errc::result_out_of_range) exponent = std::numeric_limits<long long>::max() / 2;
+  const auto first = static_cast<long long>(std::min(digits.find_first_of("123456789"), digits.size()));
+  const auto point = static_cast<long long>(std::min(digits.find('.'), digits.size()));
+  const bool tiny = point - first + (negative ? -exponent : exponent) < 0;
   return tiny ? Cell{CellKind::number, 0.0} : Cell{CellKind::too_large, missing_value};
 }
 

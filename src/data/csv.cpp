@@ -14,13 +14,15 @@ bool leaves_quote_open(std::string_view text) { return std::count(text.begin(), 
 
 class CsvReader final : public TextTable {
  public:
-  explicit CsvReader(const std::string& path) : TextTable(path) {
+  CsvReader(const std::string& path, const ReadLimit& limit) : TextTable(path, limit) {
     require(next_record(), "{}: the file is empty", path);
     separator_ = find_separator(record_);
-    split();
+    const auto most = static_cast<std::uint64_t>(1 + std::count(record_.begin(), record_.end(), separator_));
+    limit.require_room(static_cast<double>(most) * column_bytes, format_text("a table of {} columns", most), path);
+    split(most);
     const bool header = std::any_of(cells_.begin(), cells_.end(),
                                     [](const std::string& cell) { return parse_cell(cell).kind == CellKind::text; });
-    columns_ = numbered_columns(cells_.size(), path);
+    columns_ = numbered_columns(cells_.size(), path, limit);
     if (header) {
       for (std::size_t j = 0; j < cells_.size(); ++j) {
         if (const auto name = trim(cells_[j]); !name.empty()) columns_[j].name = name;
@@ -36,8 +38,7 @@ class CsvReader final : public TextTable {
   bool parse_row(double* out) override {
     if (!next_record()) return false;
     if (record_.find('"') != std::string_view::npos) {
-      split();
-      require_width(cells_.size());
+      require_width(split(columns_.size()));
       for (std::size_t j = 0; j < cells_.size(); ++j) out[j] = number(cells_[j], j);
       return true;
     }
@@ -68,6 +69,7 @@ class CsvReader final : public TextTable {
     joined_ = record_;
     for (bool open = true; open;) {
       std::string_view more;
+      lines_.check_length(2 * joined_.size());
       require(joined_.size() < LineReader::longest && lines_.next(more), "{}: a quote is opened and never closed",
               row_place());
       joined_ += '\n';
@@ -80,35 +82,36 @@ class CsvReader final : public TextTable {
 
   // The comma, unless the first line has none and has a semicolon or a tab.
   static char find_separator(std::string_view line) {
-    std::string bare;
-    bool quoted = false;
+    bool quoted = false, semicolon = false, tab = false;
     for (char c : line) {
       if (c == '"') quoted = !quoted;
-      if (!quoted) bare += c;
+      if (quoted) continue;
+      if (c == ',') return ',';
+      semicolon = semicolon || c == ';';
+      tab = tab || c == '\t';
     }
-    for (char candidate : {',', ';', '\t'}) {
-      if (bare.find(candidate) != std::string::npos) return candidate;
-    }
-    return ',';
+    return semicolon ? ';' : tab ? '\t' : ',';
   }
 
-  // record_ into cells_, quotes removed.
-  void split() {
+  // record_ into cells_, quotes removed; how many there are, of which at most so many are kept.
+  std::size_t split(std::size_t most) {
     cells_.assign(1, "");
+    std::size_t found = 1;
     bool quoted = false;
     for (std::size_t i = 0; i < record_.size(); ++i) {
       const char c = record_[i];
       if (c == '"' && quoted && i + 1 < record_.size() && record_[i + 1] == '"') {
-        cells_.back() += '"';
+        if (found <= most) cells_.back() += '"';
         ++i;
       } else if (c == '"') {
         quoted = !quoted;
       } else if (c == separator_ && !quoted) {
-        cells_.emplace_back();
-      } else {
+        if (++found <= most) cells_.emplace_back();
+      } else if (found <= most) {
         cells_.back() += c;
       }
     }
+    return found;
   }
 
   char separator_ = ',';
@@ -119,6 +122,8 @@ class CsvReader final : public TextTable {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_csv(const std::string& path) { return std::make_unique<CsvReader>(path); }
+std::unique_ptr<TableReader> open_csv(const std::string& path, const ReadLimit& limit) {
+  return std::make_unique<CsvReader>(path, limit);
+}
 
 }  // namespace carmina::data

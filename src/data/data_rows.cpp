@@ -10,6 +10,7 @@ namespace {
 constexpr Index shortest_stretch = 128, longest_stretch = 1024;
 constexpr Index stretch_cells = Index{1} << 17;  // of a block that must be held
 constexpr Index fewest_segments = 8, most_segments = 64, usual_segment = 32768;
+constexpr double unplanned_bytes = 16e6;  // what a program holds anyway
 constexpr Index many_rows = Index{1} << 16, whole_chunk = 4096;
 
 Index round_up(Index count, Index unit) { return (count + unit - 1) / unit * unit; }
@@ -108,6 +109,12 @@ Index DataRows<T>::rows_at_once() const {
 template <Real T>
 void DataRows<T>::for_blocks(const char* phase, const Execution& execution, const Body& body) const {
   const Index step = rows_at_once(), total = known_rows().value_or(0);
+  if (execution.memory_budget > 0) {
+    const double held = held_bytes(total > 0 ? std::min(step, total) : step);
+    const double most = std::max(static_cast<double>(execution.memory_budget), unplanned_bytes);
+    require(held <= most, "{}: a block of {} rows takes {}, and the memory budget is {}", phase, step,
+            format_bytes(held), format_bytes(static_cast<double>(execution.memory_budget)));
+  }
   Index first = 0;
   IgnoringBlock<T> ignoring;
   for (RowSource<T>* part : parts_) {

@@ -78,10 +78,21 @@ void check_layout(const Layout& layout, const ByteInput& input) {
           layout.rows, layout.columns, layout.bytes(), found);
 }
 
-StreamedTable::StreamedTable(ByteInput input, const Layout& layout) : input_(std::move(input)), layout_(layout) {
+StreamedTable::StreamedTable(ByteInput input, const Layout& layout, const ReadLimit& limit)
+    : input_(std::move(input)), layout_(layout) {
   check_layout(layout_, input_);
-  columns_ = numbered_columns(layout_.columns, path());
-  row_.resize(layout_.columns * layout_.element.size);
+  const std::uint64_t row = layout_.columns * layout_.element.size;
+  limit.require_room(static_cast<double>(row), format_text("a row of {} elements", layout_.columns), path());
+  if (input_.compressed()) {  // what a packed file holds is known when it is unpacked: its first row, piece by piece
+    input_.skip_to(layout_.offset);
+    std::vector<char> piece(std::min<std::uint64_t>(row, 1 << 16));
+    for (std::uint64_t seen = 0; seen < row; seen += piece.size()) {
+      const std::size_t wanted = std::min<std::uint64_t>(piece.size(), row - seen);
+      require(input_.read(piece.data(), wanted) == wanted,
+              "{}: the file is truncated: {} rows were expected, the data end in row 1", path(), layout_.rows);
+    }
+  }
+  columns_ = numbered_columns(layout_.columns, path(), limit);
   rewind();
 }
 
@@ -90,12 +101,18 @@ Index StreamedTable::read_as(View<To> out) {
   first_ = at_;
   const Index count = std::min(out.rows(), static_cast<Index>(layout_.rows) - at_);
   const Convert<To> to_cells = converter<To>(layout_.element);
-  for (Index i = 0; i < count; ++i, ++at_) {
-    const std::size_t bytes = input_.read(row_.data(), row_.size());
-    require(bytes == row_.size(), "{}: the file is truncated: {} rows were expected, the data end in row {}", path(),
-            layout_.rows, at_ + 1);
-    to_cells(row_.data(), static_cast<Index>(layout_.element.size), static_cast<Index>(layout_.columns),
-             out.data() + i * out.outerStride(), 1);
+  const std::size_t row = layout_.columns * layout_.element.size;
+  const Index step = std::max<Index>(1, static_cast<Index>((std::size_t{1} << 18) / row));
+  rows_.resize(static_cast<std::size_t>(std::min(step, std::max<Index>(count, 1))) * row);
+  for (Index done = 0; done < count;) {
+    const Index part = std::min(step, count - done);
+    const std::size_t wanted = static_cast<std::size_t>(part) * row, bytes = input_.read(rows_.data(), wanted);
+    require(bytes == wanted, "{}: the file is truncated: {} rows were expected, the data end in row {}", path(),
+            layout_.rows, at_ + static_cast<Index>(bytes / row) + 1);
+    for (Index i = 0; i < part; ++i, ++done, ++at_) {
+      to_cells(rows_.data() + static_cast<std::size_t>(i) * row, static_cast<Index>(layout_.element.size),
+               static_cast<Index>(layout_.columns), out.data() + done * out.outerStride(), 1);
+    }
   }
   return count;
 }

@@ -1,6 +1,7 @@
 // data/elements.hpp -- the numbers of binary files: their types, and rows of them read from a stream.
 #pragma once
 #include "data/byte_input.hpp"
+#include "data/read_limit.hpp"
 
 #include <carmina/data/table.hpp>
 
@@ -40,7 +41,7 @@ void check_layout(const Layout& layout, const ByteInput& input);
 // Row-major rows from a stream, packed or not.
 class StreamedTable final : public TableReader {
  public:
-  StreamedTable(ByteInput input, const Layout& layout);
+  StreamedTable(ByteInput input, const Layout& layout, const ReadLimit& limit);
 
   const std::string& path() const override { return input_.path(); }
   const std::vector<Column>& columns() const override { return columns_; }
@@ -58,7 +59,7 @@ class StreamedTable final : public TableReader {
   ByteInput input_;
   Layout layout_;
   std::vector<Column> columns_;
-  std::vector<char> row_;
+  std::vector<char> rows_;    // some, as they are in the file
   Index first_ = 0, at_ = 0;  // rows read before the last block, and after it
 };
 

@@ -27,7 +27,7 @@ std::optional<ElementType> element_of_code(unsigned code) {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_idx(const std::string& path) {
+std::unique_ptr<TableReader> open_idx(const std::string& path, const ReadLimit& limit) {
   ByteInput input(path);
   unsigned char magic[4];
   require(input.read(magic, 4) == 4, "{}: the file is truncated: its header is not whole", path);
@@ -41,7 +41,8 @@ std::unique_ptr<TableReader> open_idx(const std::string& path) {
   for (unsigned k = 0; k < magic[3]; ++k) {
     unsigned char bytes[4];
     require(input.read(bytes, 4) == 4, "{}: the file is truncated: its header is not whole", path);
-    const std::uint64_t size = std::uint64_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+    std::uint64_t size = 0;
+    for (const unsigned char byte : bytes) size = size << 8 | byte;
     if (k == 0) {
       layout.rows = size;
     } else {
@@ -50,7 +51,7 @@ std::unique_ptr<TableReader> open_idx(const std::string& path) {
       layout.columns *= size;
     }
   }
-  return std::make_unique<StreamedTable>(std::move(input), layout);
+  return std::make_unique<StreamedTable>(std::move(input), layout, limit);
 }
 
 }  // namespace carmina::data

@@ -11,13 +11,13 @@ namespace {
 
 class LibsvmReader final : public TextTable {
  public:
-  LibsvmReader(const std::string& path, Index at_least_features) : TextTable(path) {
+  LibsvmReader(const std::string& path, Index at_least_features, const ReadLimit& limit) : TextTable(path, limit) {
     // The number of features is the highest index of the whole file: a first pass, which also checks every
     // row.
     Index highest = at_least_features, count = 0;
     while (parse_line([&](Index index, double) { highest = std::max(highest, index); })) ++count;
     require(highest > 0 || count == 0, "{}: no row has a feature", path);
-    columns_ = numbered_columns(static_cast<std::uint64_t>(highest) + 1, path);
+    columns_ = numbered_columns(static_cast<std::uint64_t>(highest) + 1, path, limit);
     columns_.back().name = "target";
     lines_.rewind();
     begin_rows("the file has no rows");
@@ -91,8 +91,8 @@ class LibsvmReader final : public TextTable {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_libsvm(const std::string& path, Index at_least_features) {
-  return std::make_unique<LibsvmReader>(path, at_least_features);
+std::unique_ptr<TableReader> open_libsvm(const std::string& path, Index at_least_features, const ReadLimit& limit) {
+  return std::make_unique<LibsvmReader>(path, at_least_features, limit);
 }
 
 }  // namespace carmina::data

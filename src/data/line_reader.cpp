@@ -5,6 +5,11 @@
 
 namespace carmina::data {
 
+void LineReader::check_length(std::size_t bytes) const {
+  limit_.require_room(static_cast<double>(bytes), format_text("a line of more than {} bytes", bytes / 2),
+                      place(line_number_ + 1));
+}
+
 bool LineReader::fill() {
   if (at_end_) return false;
   if (begin_ > 0) {
@@ -15,6 +20,7 @@ bool LineReader::fill() {
   if (end_ == buffer_.size()) {
     require(end_ < longest, "{}:{}: a line is longer than {} bytes; is this a text file?", path(), line_number_ + 1,
             longest);
+    check_length(2 * end_);
     buffer_.resize(std::max<std::size_t>(std::size_t{1} << 18, 2 * buffer_.size()));
   }
   const std::size_t room = buffer_.size() - end_;

@@ -1,6 +1,6 @@
-// data/npy.cpp -- NumPy's files, versions 1 to 3: the header, and the choice between mapping and streaming.
+// data/npy.cpp -- NumPy's files, versions 1 to 3: the header, and who reads what follows.
 #include "data/cells.hpp"
-#include "data/mapped_table.hpp"
+#include "data/file_table.hpp"
 #include "data/readers.hpp"
 
 #include <charconv>
@@ -150,14 +150,14 @@ Layout read_header(ByteInput& input) {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_npy(const std::string& path) {
+std::unique_ptr<TableReader> open_npy(const std::string& path, const ReadLimit& limit) {
   ByteInput input(path);
   const Layout layout = read_header(input);
   check_layout(layout, input);
-  if (!input.compressed()) return std::make_unique<MappedTable>(path, layout);
+  if (!input.compressed()) return std::make_unique<FileTable>(path, layout, limit);
   require(!layout.column_major, "{}: a Fortran-ordered array cannot be read row by row while packed; unpack it first",
           path);
-  return std::make_unique<StreamedTable>(std::move(input), layout);
+  return std::make_unique<StreamedTable>(std::move(input), layout, limit);
 }
 
 }  // namespace carmina::data

@@ -19,16 +19,17 @@ bool has_idx_name(const std::string& name) {
 
 }  // namespace
 
-std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_features) {
+std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_features, std::size_t memory_budget) {
+  const data::ReadLimit limit(memory_budget);
   std::string name = data::lower(path.substr(path.rfind('/') + 1));
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
-  if (name.ends_with(".csv")) return data::open_csv(path);
-  if (name.ends_with(".arff")) return data::open_arff(path);
-  if (name.ends_with(".npy")) return data::open_npy(path);
+  if (name.ends_with(".csv")) return data::open_csv(path, limit);
+  if (name.ends_with(".arff")) return data::open_arff(path, limit);
+  if (name.ends_with(".npy")) return data::open_npy(path, limit);
   for (const char* ending : {".libsvm", ".svm", ".svmlight"}) {
-    if (name.ends_with(ending)) return data::open_libsvm(path, libsvm_features);
+    if (name.ends_with(ending)) return data::open_libsvm(path, libsvm_features, limit);
   }
-  if (has_idx_name(name)) return data::open_idx(path);
+  if (has_idx_name(name)) return data::open_idx(path, limit);
   fail(
       "cannot read '{}': the ending of its name must be .csv, .arff, .npy, .libsvm, .svm, .svmlight, .idx or "
       "-idx3-ubyte, with .gz behind it when it is packed",
@@ -37,8 +38,8 @@ std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_fe
 
 Index TableReader::read_floats(View<float>) { fail("{}: cells of this format are not floats", path()); }
 
-Table read_table(const std::string& path) {
-  const auto reader = open_table(path);
+Table read_table(const std::string& path, std::size_t memory_budget) {
+  const auto reader = open_table(path, 0, memory_budget);
   Table table{reader->columns(), {}};
   const auto columns = static_cast<Index>(table.columns.size());
   // What a header promises is not allocated before that much has been read: a packed file cannot be checked

@@ -19,8 +19,9 @@ namespace {
 // no more.
 constexpr Index part_cells = Index{1} << 15;
 
-// A block of up to so many rows is allocated at once; a larger one grows, since a file may be shorter than it says.
-constexpr Index rows_at_first = Index{1} << 16;
+// A block of up to so many cells is allocated at once; a larger one grows with what is read, since a file may be
+// shorter than it says.
+constexpr Index cells_at_first = Index{1} << 20;
 
 // Neither infinite nor NaN, by the bits of the exponent: a loop that compilers turn into vector instructions.
 template <Real T>
@@ -159,7 +160,8 @@ Index TableRows<T>::read_part(RowBuffer<T>& into, Index wanted, Matrix<Cell>& ce
   const Index filled = into.rows, capacity = std::min(wanted - filled, part_rows());
   const Index count = read_cells(*reader_, capacity, cells);
   if (filled + count > into.X.rows() || into.X.cols() != dim_in()) {
-    const Index grown = std::max(filled + count, std::min(wanted, std::max(rows_at_first, 2 * into.X.rows())));
+    const Index at_first = cells_at_first / (dim_in() + dim_out());
+    const Index grown = std::max(filled + count, std::min(wanted, std::max(at_first, 2 * into.X.rows())));
     into.X.conservativeResize(grown, dim_in());
     into.Y.conservativeResize(grown, dim_out());
     into.positions.reserve(static_cast<std::size_t>(grown));

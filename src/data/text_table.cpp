@@ -38,10 +38,11 @@ double TextTable::number(std::string_view text, std::size_t column) const {
   return cell.value;
 }
 
-std::vector<Column> numbered_columns(std::uint64_t count, const std::string& path) {
+std::vector<Column> numbered_columns(std::uint64_t count, const std::string& path, const ReadLimit& limit) {
   constexpr std::uint64_t most = 10'000'000;
   require(count > 0, "{}: a table without columns", path);
   require(count <= most, "{}: {} columns, more than the {} that a table may have", path, count, most);
+  limit.require_room(static_cast<double>(count) * column_bytes, format_text("a table of {} columns", count), path);
   std::vector<Column> columns(count);
   for (std::uint64_t j = 0; j < count; ++j) columns[j].name = format_text("c{}", j + 1);
   return columns;

@@ -3,6 +3,7 @@
 #pragma once
 #include "data/cells.hpp"
 #include "data/line_reader.hpp"
+#include "data/read_limit.hpp"
 
 #include <carmina/data/table.hpp>
 
@@ -19,7 +20,7 @@ class TextTable : public TableReader {
   std::string place_at(Index position) const override { return lines_.place(position); }
 
  protected:
-  explicit TextTable(const std::string& path) : lines_(path) {}
+  TextTable(const std::string& path, const ReadLimit& limit) : limit_(limit), lines_(path, limit) {}
 
   // Parses the next row into columns_.size() cells and sets row_line_; false at the end of the file.
   virtual bool parse_row(double* cells) = 0;
@@ -31,6 +32,7 @@ class TextTable : public TableReader {
                 std::size_t column) const;  // or an Error with the row's line and the column
   std::string row_place() const { return lines_.place(row_line_); }
 
+  const ReadLimit limit_;
   LineReader lines_;
   std::vector<Column> columns_;
   std::optional<Index> rows_;
@@ -41,8 +43,10 @@ class TextTable : public TableReader {
   std::vector<Index> row_lines_;  // of the block last read
 };
 
-// "c1", "c2", ... for a format without names; refuses what no table has.
-std::vector<Column> numbered_columns(std::uint64_t count, const std::string& path);
+constexpr double column_bytes = 250;  // of a column's name, in the list and where names are looked for, and its cells
+
+// "c1", "c2", ... for a format without names; refuses what no table has, and more than the limit allows.
+std::vector<Column> numbered_columns(std::uint64_t count, const std::string& path, const ReadLimit& limit);
 
 // Names and categories must be UTF-8, as in models and in Python, and names distinct.
 void check_names(const std::vector<Column>& columns, const std::string& place);

@@ -1,8 +1,7 @@
 // features/fourier_map.cpp -- sampling of frequencies; projection, then sine and cosine, over a tile.
 #include "features/fourier_map.hpp"
-#include "backends/blas.hpp"
-#include "backends/tiled.hpp"
 #include "backends/vector_math.hpp"
+#include "features/tile_products.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -29,6 +28,7 @@ FourierMap<T>::FourierMap(Matrix<T> frequencies, Vector<T> phases, InputTransfor
 template <Real T>
 void FourierMap<T>::choose_products() {
   require(W_.rows() > 0 && W_.cols() > 0, "FourierMap: frequencies are empty ({} x {})", W_.rows(), W_.cols());
+  require(W_.allFinite(), "the kernel's frequencies are not finite numbers: its length_scale is too small");
   scale_ = static_cast<T>(1 / std::sqrt(static_cast<double>(units())));
   const double largest = static_cast<double>(W_.cwiseAbs().maxCoeff());
   if (std::same_as<T, float> && largest > largest_float_frequency) {
@@ -100,8 +100,8 @@ void FourierMap<T>::phased_columns(const Prepared& in, Index first, Index count,
 template <Real T>
 void FourierMap<T>::products(const Prepared& in, Index first, Index count, T* out, Index ldo) const {
   if (wide_.size() > 0) return wide_products(in, first, count, out, ldo);
-  backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, dim_in(), T(1), in.x, in.stride,
-                   W_.row(first).data(), dim_in(), T(0), out, ldo);
+  product_with_rows(in.each_alone, in.x, in.stride, in.rows, dim_in(), W_.row(first).data(), dim_in(), count, T(1), out,
+                    ldo);
 }
 
 template <Real T>
@@ -113,8 +113,7 @@ void FourierMap<T>::wide_products(const Prepared& in, Index first, Index count, 
   for (Index i = 0; i < in.rows; ++i) {
     for (Index j = 0; j < d; ++j) X[i * d + j] = static_cast<double>(in.x[i * in.stride + j]);
   }
-  backend::gemm<double>(backend::Transpose::no, backend::Transpose::yes, in.rows, count, d, 1.0, X, d,
-                        wide_.row(first).data(), d, 0.0, phases, count);
+  product_with_rows(in.each_alone, X, d, in.rows, d, wide_.row(first).data(), d, count, 1.0, phases, count);
   constexpr double turn = 2 * std::numbers::pi;
   for (Index i = 0; i < in.rows; ++i) {
     for (Index j = 0; j < count; ++j) {

@@ -1,12 +1,13 @@
 // features/kernel_map.cpp -- distances, then the kernel's profile, over a tile; or values of pairs of rows.
 #include "features/kernel_map.hpp"
-#include "backends/blas.hpp"
-#include "backends/tiled.hpp"
 #include "features/map_operations.hpp"
+#include "features/tile_products.hpp"
 
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace carmina {
@@ -22,6 +23,8 @@ KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform t
   if (is_stationary(kernel_)) {
     const LengthScale& width = length_scale(kernel_);
     reciprocal_width_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / width[j]; });
+    require(reciprocal_width_.allFinite(), "the {} kernel: a length_scale is too small to divide by",
+            kernel_name(kernel_));
     // Distances do not move with the origin; taking it among the anchors keeps |x|^2 + |z|^2 - 2<x, z> from cancelling.
     centre_ = placed_.template cast<double>().colwise().mean();
   }
@@ -84,6 +87,7 @@ void KernelMap<T>::values(const Prepared& a, const Prepared& b, const backend::R
           } else {
             manhattan_distances(a, b, out, ldo);
           }
+          if constexpr (K::distance == Distance::squared) pass_on_overflow(a, b, out, ldo);
           for (Index i = 0; i < a.rows; ++i) k.of_distances(out + i * ldo, b.rows);
         }
       },
@@ -93,11 +97,22 @@ void KernelMap<T>::values(const Prepared& a, const Prepared& b, const backend::R
 template <Real T>
 void KernelMap<T>::squared_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const {
   // |x - z|^2 = |x|^2 + |z|^2 - 2<x, z>; rounding may leave it just below zero.
-  backend::gemm<T>(backend::Transpose::no, backend::Transpose::yes, a.rows, b.rows, dim_in(), T(-2), a.x, dim_in(), b.x,
-                   dim_in(), T(0), out, ldo);
+  product_with_rows(a.each_alone, a.x, dim_in(), a.rows, dim_in(), b.x, dim_in(), b.rows, T(-2), out, ldo);
   for (Index i = 0; i < a.rows; ++i) {
     T* row = out + i * ldo;
     for (Index j = 0; j < b.rows; ++j) row[j] = std::max(T(0), row[j] + a.norms[i] + b.norms[j]);
+  }
+}
+
+// Rows whose squares are not finite have no distance: the largest of 0 and NaN is 0 for a processor.
+template <Real T>
+void KernelMap<T>::pass_on_overflow(const Prepared& a, const Prepared& b, T* out, Index ldo) const {
+  constexpr T none = std::numeric_limits<T>::quiet_NaN();
+  for (Index i = 0; i < a.rows; ++i) {
+    if (!std::isfinite(a.norms[i])) std::fill_n(out + i * ldo, b.rows, none);
+  }
+  for (Index j = 0; j < b.rows; ++j) {
+    for (Index i = 0; !std::isfinite(b.norms[j]) && i < a.rows; ++i) out[i * ldo + j] = none;
   }
 }
 

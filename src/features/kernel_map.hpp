@@ -31,6 +31,7 @@ class KernelMap {
     const T* x;
     const T* norms;  // (rows), |x|^2, where distances are squared
     Index rows;
+    bool each_alone = false;  // whether a row must not depend on the others, to the bit: products without BLAS
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
   void tile(const Prepared& rows, Index first, Index count, T* out, Index, Index ldo) const {
@@ -56,6 +57,7 @@ class KernelMap {
   void fill_norms(const T* x, Index rows, T* norms) const;
   void squared_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
   void manhattan_distances(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
+  void pass_on_overflow(const Prepared& a, const Prepared& b, T* out, Index ldo) const;
 
   ScalarKernel kernel_;
   Matrix<T> anchors_, placed_;                // (s, d)

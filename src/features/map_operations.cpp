@@ -62,7 +62,8 @@ void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::
   parallel_for((n + together - 1) / together, threads, [&](Index task, int worker) {
     execution.poll(worker);
     const Index first = task * together, rows = std::min(together, n - first);
-    const auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    auto in = map.prepare(X.data() + first * X.outerStride(), X.outerStride(), rows, prepared[worker]);
+    if constexpr (requires { in.each_alone; }) in.each_alone = true;
     out.middleRows(first, rows).setZero();
     T* const phi = features[worker];
     T* const result = out.data() + first * out.outerStride();

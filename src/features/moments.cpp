@@ -3,6 +3,8 @@
 #include "backends/tiled.hpp"
 #include "features/moments_builder.hpp"
 
+#include <carmina/core/error.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -29,6 +31,18 @@ struct Tiling {
 Moments::Moments(Index n_features, Vector<double> target_origin)
     : features(n_features), outputs(target_origin.size()), origin(std::move(target_origin)) {
   sums.setZero(features + outputs + 1, features + outputs + 1);
+}
+
+void require_finite(const Moments& moments) {
+  for (Index i = 0; i < moments.sums.rows(); ++i) {
+    if (moments.sums.row(i).head(i + 1).allFinite()) continue;
+    fail("fit: the sums of products of {} are not finite numbers: {}",
+         i < moments.features                     ? "features"
+         : i < moments.features + moments.outputs ? "targets"
+                                                  : "weights",
+         i < moments.features ? "the inputs are too large for the kernel's width; scale them, or take a larger width"
+                              : "they are too large; divide all of them by one number");
+  }
 }
 
 Matrix<double> gram_of(const Moments& moments, bool centred) {

@@ -49,6 +49,9 @@ struct RowSums {
   }
 };
 
+// Error where targets, weights or features are too large for the sums of their products.
+void require_finite(const Moments& moments);
+
 // sum of w phi phiᵀ, lower triangle, about the mean of phi when asked; and the other sums, likewise.
 Matrix<double> gram_of(const Moments& moments, bool centred);
 RowSums row_sums_of(const Moments& moments, bool centred);

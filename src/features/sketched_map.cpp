@@ -118,6 +118,12 @@ Matrix<double> triangular_whitening(Matrix<double> H, double floor, const Execut
 
 // U_r D_r^(-1/2) (s, r) of H = U D Uᵀ.
 Matrix<double> whitening_of(Matrix<double> H, double floor, const Execution& execution) {
+  for (Index i = 0; i < H.rows(); ++i) {
+    require(
+        H.row(i).head(i + 1).allFinite(),
+        "fit: the kernel's values at the sketch's anchors are not finite numbers; scale the inputs, or take a wider "
+        "kernel or one of a lower degree");
+  }
   const Index s = H.rows();
   if (s > many_components) {
     Matrix<double> whitening = triangular_whitening(H, floor, execution);

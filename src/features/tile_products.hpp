@@ -4,6 +4,7 @@
 #include "backends/tiled.hpp"
 #include "backends/vector_math.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace carmina {
@@ -46,6 +47,21 @@ void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt,
     backend::add_product_few(phi, ld, rows, columns, Bt, ldb, p, out, ldo);
   } else {
     backend::gemm<T>(Transpose::no, Transpose::yes, rows, p, columns, T(1), phi, ld, Bt, ldb, T(1), out, ldo);
+  }
+}
+// out (rows, count) = factor A Bᵀ for A (rows, d) and B (count, d). `each_alone`: every number is a sum along its own
+// row, in an order that neighbours do not change; BLAS has other kernels for other numbers of rows.
+template <class T>
+void product_with_rows(bool each_alone, const T* A, Index lda, Index rows, Index d, const T* B, Index ldb, Index count,
+                       T factor, T* out, Index ldo) {
+  using backend::Transpose;
+  if (!each_alone) {
+    return backend::gemm<T>(Transpose::no, Transpose::yes, rows, count, d, factor, A, lda, B, ldb, T(0), out, ldo);
+  }
+  for (Index i = 0; i < rows; ++i) std::fill_n(out + i * ldo, count, T(0));
+  backend::add_product_few(A, lda, rows, d, B, ldb, count, out, ldo);
+  for (Index i = 0; i < rows && factor != T(1); ++i) {
+    for (Index j = 0; j < count; ++j) out[i * ldo + j] *= factor;
   }
 }
 // out (p, columns) += Rᵀ phi

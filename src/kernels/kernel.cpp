@@ -32,7 +32,8 @@ Kernel::Kernel(std::vector<Term> terms) : terms_(std::move(terms)) {
             kernel_name(term.scalar));
     if (is_differential(term.coupling)) continue;  // for as many outputs as inputs, which are not known yet
     if (const auto fixed = carmina::n_outputs(term.coupling, 0)) {
-      require(outputs.value_or(*fixed) == *fixed, "kernel: terms of a sum are for {} and {} outputs", *outputs, *fixed);
+      const Index known = outputs.value_or(*fixed);
+      require(known == *fixed, "kernel: terms of a sum are for {} and {} outputs", known, *fixed);
       outputs = fixed;
     }
   }

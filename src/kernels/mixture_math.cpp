@@ -37,13 +37,24 @@ using Lines = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 // Rows about an origin, as cosines and sines of 2 pi <mu_q, x>: those of differences follow by
 //   cos(a - b) = cos a cos b + sin a sin b,  sin(a - b) = sin a cos b - cos a sin b,
 // so that sines are taken n + m times a component and not n m times. The origin among the anchors keeps phases small.
+// Each row by itself, sums in the order of its inputs: what stands beside it does not change a bit.
 struct Waves {
   Lines x, cosines, sines;  // (d, rows), (Q, rows), (Q, rows)
 
   Waves(const Mixture& mixture, ConstView<double> X, const Eigen::RowVectorXd& origin)
       : x((X.rowwise() - origin).transpose()), cosines(mixture.size(), X.rows()), sines(mixture.size(), X.rows()) {
-    const Lines phases = two_pi * (mixture.means * x.matrix()).array();
-    backend::sincos_scaled(phases.data(), 1.0, cosines.data(), sines.data(), phases.size());
+    const Index Q = mixture.size();
+    Array phases(Q), cosine(Q), sine(Q);
+    for (Index i = 0; i < X.rows(); ++i) {
+      for (Index q = 0; q < Q; ++q) {
+        double sum = 0;
+        for (Index p = 0; p < x.rows(); ++p) sum += mixture.means(q, p) * x(p, i);
+        phases[q] = two_pi * sum;
+      }
+      backend::sincos_scaled(phases.data(), 1.0, cosine.data(), sine.data(), Q);
+      cosines.col(i) = cosine;
+      sines.col(i) = sine;
+    }
   }
 };
 

@@ -12,7 +12,7 @@ namespace carmina {
 
 inline constexpr double two_pi = 2 * std::numbers::pi;  // from cycles to radians
 
-// out (n, m) = k(x_i - z_j)
+// out (n, m) = k(x_i - z_j). A row of it is a function of its x and of Z, to the bit: the other rows of X play no part.
 void mixture_values(const Mixture& mixture, ConstView<double> X, ConstView<double> Z, View<double> out,
                     const Execution& execution);
 

@@ -1,6 +1,5 @@
 // kernels/pairwise.cpp -- values of kernels that are not functions of a difference.
-#include "backends/blas.hpp"
-#include "backends/tiled.hpp"
+#include "backends/vector_math.hpp"
 
 #include <carmina/kernels/pairwise.hpp>
 
@@ -43,11 +42,12 @@ Polynomial::Polynomial(double exponent, double slope, double constant) : gamma(s
 
 template <Real T>
 void Polynomial::values(const T* X, Index rows, const T* Z, Index count, Index d, T* out, Index ldo) const {
-  using backend::Transpose;
-  backend::gemm<T>(Transpose::no, Transpose::yes, rows, count, d, static_cast<T>(gamma), X, d, Z, d, T(0), out, ldo);
+  // Without BLAS, so that a value does not depend on the rows beside its own, to the bit.
+  for (Index i = 0; i < rows; ++i) std::fill_n(out + i * ldo, count, T(0));
+  backend::add_product_few(X, d, rows, d, Z, d, count, out, ldo);
   for (Index i = 0; i < rows; ++i) {
     T* const row = out + i * ldo;
-    for (Index j = 0; j < count; ++j) row[j] += static_cast<T>(coef0);
+    for (Index j = 0; j < count; ++j) row[j] = static_cast<T>(gamma) * row[j] + static_cast<T>(coef0);
     raise(row, count, degree);
   }
 }

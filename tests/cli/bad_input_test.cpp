@@ -85,6 +85,9 @@ TEST_F(BadInput, TablesAreRefusedWithFileLineAndColumn) {
   const auto target = folder_.file("gap.csv", "a,b,y\n1,3,\n2,4,\n");
   expect({"fit", target, "--targets", "y", "--model", at("new")}, "no row has a target: all 2 rows");
   expect({"fit", target, "--targets", "b,y", "--model", at("new")}, "target column 2 ('y') has no values");
+  const auto column = folder_.file("column.csv", "a,b,y\n1,,2\n2,NA,3\n3,,5\n");
+  expect({"fit", column, "--targets", "y", "--model", at("new"), "--fill-missing"},
+         "input column 2 ('b') has no values: every row has NaN there; leave the column out");
   const auto latin = folder_.file("latin.csv",
                                   "gr\xf6\xdf"
                                   "e,y\n1,2\n2,3\n");
@@ -115,6 +118,15 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--components", "99999999999999999999"}, "--components: 99999999999999999999 is out of range");
   expect_fit({"--alpha", "1e999"}, "--alpha: 1e999 is out of range");
   expect_fit({"--length-scale", "1e-999"}, "--length-scale: 1e-999 is out of range");
+  expect_fit({"--alpha", "1e400"}, "--alpha: 1e400 is out of range");
+  expect_fit({"--alpha", "1e-400"}, "--alpha: 1e-400 is out of range");
+  expect_fit({"--tol", "1e-400"}, "--tol: 1e-400 is out of range");
+  expect_fit({"--loss", "huber", "--kappa", "1e400"}, "--kappa: 1e400 is out of range");
+  expect_fit({"--loss", "pinball", "--levels", "0.1,1e-400"}, "--levels: 1e-400 is out of range");
+  expect_fit({"--kernel", "matern", "--nu", "1e400"}, "--nu: 1e400 is out of range");
+  expect_fit({"--max-iter", "99999999999999999999"}, "--max-iter: 99999999999999999999 is out of range");
+  expect_fit({"--threads", "-99999999999999999999"}, "is out of range");
+  expect_fit({"--memory", "1e400G"}, "--memory");
   expect_fit({"--alpha", "-1"}, "alpha must be finite and not negative, found -1");
   expect_fit({"--alpha", "nan"}, "alpha");
   expect_fit({"--threads", "0"}, "--threads must be from 1");
@@ -149,6 +161,17 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--kernel", "rational_quadratic", "--shape", "0"}, "shape must be positive");
   expect_fit({"--operator", "none", "--output-matrix", "identity"}, "--output-matrix needs");
   expect_fit({"--solver", "direct", "--components", "4000", "--memory", "1k"}, "memory budget");
+}
+
+// Each of these was a model whose predictions were NaN.
+TEST_F(BadInput, FitsThatEndInNumbersThatAreNotFiniteWriteNothing) {
+  const Words polynomial = {"--kernel", "polynomial", "--degree", "100", "--coef0", "1e4", "--approximation", "exact"};
+  expect_fit(polynomial, "the kernel's values are not finite numbers");
+  expect_fit({"--length-scale", "1e-320", "--alpha", "1", "--approximation", "exact"}, "length_scale is too small");
+  const auto large = folder_.file("large.csv", "a,y\n1,1e308\n2,-1e308\n3,1e308\n4,1e308\n");
+  expect({"fit", large, "--targets", "y", "--model", at("new"), "--alpha", "1", "--length-scale", "1"}, "divide");
+  expect({"fit", large, "--targets", "y", "--model", at("new"), "--kernel", "spectral_mixture", "--mixtures", "1"},
+         "the targets are too large");
 }
 
 TEST_F(BadInput, OutputMatricesMustBePositiveSemiDefinite) {
@@ -219,6 +242,9 @@ TEST_F(BadInput, WhatCannotBeParsedExitsWithTwo) {
   expect_fit({"--memory", "big"}, "--memory", 2);
   expect_fit({"--length-scale", "wide"}, "--length-scale", 2);
   expect_fit({"--seed", "1.5"}, "--seed", 2);
+  for (const char* name : {"--components", "--max-iter", "--seed", "--threads", "--alpha", "--draws"}) {
+    expect_fit({name, "010"}, format_text("{}: a number has no leading zero, found '010'", name), 2);
+  }
 }
 
 TEST(Help, IsThereForEveryCommand) {

@@ -337,7 +337,7 @@ TEST(LeftOut, SaysWhatItLacks) {
   ModelFile file = machine.to_file(KernelStorage::in_file, true);
   file.put<double>("row_sums", Matrix<double>::Ones(5, 1));
   EXPECT_THAT(message_of([&] { KernelMachine<double>::from_file(file, "file"); }),
-              HasSubstr("'row_sums' has 5 entries"));
+              HasSubstr("'row_sums' has the shape [5, 1], expected [packed(s), 1]"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "support/given_numbers.hpp"
 #include "support/random_matrix.hpp"
 
-namespace carmina {
+namespace carmina::missing_choice_test {
 namespace {
 
 using testing::random_matrix;
@@ -194,4 +194,4 @@ TEST(MissingChoice, ComparesApproximations) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::missing_choice_test

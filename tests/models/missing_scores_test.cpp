@@ -14,7 +14,7 @@
 #include "support/message_of.hpp"
 #include "support/missing_rows.hpp"
 
-namespace carmina {
+namespace carmina::missing_scores_test {
 namespace {
 
 using testing::Gaps;
@@ -183,4 +183,4 @@ TEST(MissingTargets, OfOneOutputAreRowsLeftOut) {
 }
 
 }  // namespace
-}  // namespace carmina
+}  // namespace carmina::missing_scores_test

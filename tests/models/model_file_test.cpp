@@ -247,6 +247,15 @@ TEST_F(ModelFileOnDisk, ComesBackAsItWas) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(ModelFileOnDisk, IsReadWhereItFitsTheMemoryBudget) {
+  ModelFile file;
+  file.put<double>("x", Matrix<double>::Ones(1'000'000, 1));
+  write_model_file(path("m.carmina"), file);
+  EXPECT_THAT(message_of([&] { read_model_file(path("m.carmina"), 10'000'000); }),
+              HasSubstr("m.carmina: reading this model takes up to 16 MB, and the memory budget is 10 MB"));
+  expect_equal(read_model_file(path("m.carmina"), 20'000'000), file);
+}
+
 TEST_F(ModelFileOnDisk, AFailedWriteLeavesWhatWasThere) {
   write_model_file(path("m.carmina"), example());
   ModelFile bad = example();

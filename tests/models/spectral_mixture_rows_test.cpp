@@ -41,7 +41,7 @@ TEST(RowSampler, TakesAnEvenSampleInRuns) {
     RowSampler sampler(1000, 100, run, Random(5, 1));
     std::vector<Index> taken;
     for (Index i = 0; i < 1000; ++i) {
-      const Index count = sampler.take(1);
+      const double count = sampler.take(1);
       ASSERT_LE(count, 1);
       if (count == 1) taken.push_back(i);
     }
@@ -63,7 +63,7 @@ TEST(RowSampler, TakesAnEvenSampleInRuns) {
 TEST(RowSampler, CountsWeightsAsRepetitions) {
   RowSampler one_by_one(600, 100, 1, Random(5, 1)), together(600, 100, 1, Random(5, 1));
   for (Index i = 0; i < 200; ++i) {
-    Index sum = 0;
+    double sum = 0;
     for (Index copy = 0; copy < 3; ++copy) sum += one_by_one.take(1);
     EXPECT_EQ(together.take(3), sum);
   }
@@ -154,6 +154,34 @@ TEST(SpectralMixtureRows, WeightsAreRepetitionsInSamplesToo) {
     const auto repeated = SpectralMixtureMachine::fit(X, Y, options);
     EXPECT_LE((weighted.predict(series.X) - repeated.predict(series.X)).cwiseAbs().maxCoeff(), 1e-6);
     EXPECT_NEAR(weighted.log_marginal_likelihood(), repeated.log_marginal_likelihood(), 1e-6);
+  }
+}
+
+// Each of these would run for ever, or out of memory, if a row cost as much as it weighs.
+TEST(SpectralMixtureRows, LargeWeightsCostNothing) {
+  const Series series(200);
+  for (const double weight : {1e7, 0x1p53, 1e18, 1e300}) {
+    const std::vector<double> weights(200, weight);
+    for (const Inference inference : {Inference::fourier, Inference::exact, Inference::inducing}) {
+      SpectralMixtureOptions options = small_options();
+      options.inference = inference;
+      options.max_iter = 2;
+      const auto machine = SpectralMixtureMachine::fit(series.X, series.Y, options, weights.data());
+      EXPECT_TRUE(machine.predict(series.X).allFinite()) << weight << " " << inference_name(inference);
+    }
+  }
+}
+
+TEST(RowSampler, LargeWeightsAreSampledEvenly) {
+  for (const double weight : {1e10, 0x1p53, 1e300}) {
+    RowSampler sampler(1000 * weight, 200, 1, Random(5, 1));
+    std::vector<double> taken;
+    for (Index i = 0; i < 1000; ++i) taken.push_back(sampler.take(weight));
+    for (Index k = 0; k < 200; ++k) {  // one of five rows
+      double sum = 0;
+      for (Index i = 5 * k; i < 5 * k + 5; ++i) sum += taken[static_cast<std::size_t>(i)];
+      EXPECT_EQ(sum, 1) << weight << " " << k;
+    }
   }
 }
 

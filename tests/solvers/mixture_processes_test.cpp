@@ -125,6 +125,45 @@ void expect_gradient(Problem& problem, const MixtureEvidence& evidence, const st
   }
 }
 
+// A row of weight w is w equal rows: the same evidence, derivatives and predictions.
+TEST(WeightedProcesses, AreThoseOfRepeatedRows) {
+  for (const MixtureFamily& family : all_families) {
+    Problem few(family, 25, 2, 2, 7, 500), many = few;
+    const Vector<double> weights = Vector<double>::NullaryExpr(25, [](Index i) { return double(1 + (i * 7) % 5); });
+    many.X.resize(static_cast<Index>(weights.sum()), 2), many.Y.resize(many.X.rows(), 2);
+    for (Index i = 0, at = 0; i < 25; ++i) {
+      for (Index copy = 0; copy < static_cast<Index>(weights[i]); ++copy, ++at) {
+        many.X.row(at) = few.X.row(i), many.Y.row(at) = few.Y.row(i);
+      }
+    }
+    const auto expect_alike = [](const MixtureEvidence& a, const MixtureEvidence& b) {
+      EXPECT_NEAR(a.value, b.value, 1e-9 * std::abs(b.value));
+      EXPECT_NEAR(a.by_noise, b.by_noise, 1e-7 * std::abs(b.by_noise));
+      EXPECT_LE(max_difference(a.by_mixture.weights, b.by_mixture.weights), 1e-6);
+      EXPECT_LE(max_difference(a.by_mixture.means, b.by_mixture.means), 1e-6);
+      EXPECT_LE(max_difference(a.by_mixture.scales, b.by_mixture.scales), 1e-6);
+      if (b.by_inducing.size() > 0) {
+        EXPECT_LE(max_difference(a.by_inducing, b.by_inducing), 1e-6);
+      }
+    };
+    expect_alike(exact_evidence(few.mixture, few.noise, few.X, few.Y, true, {}, weights), many.exact(true));
+    expect_alike(inducing_evidence(few.mixture, few.noise, few.Z, few.X, few.Y, true, {}, weights),
+                 many.inducing(true));
+    const auto expect_predictions = [&](const MixtureProcess& a, const MixtureProcess& b) {
+      Matrix<double> mean, other_mean;
+      Vector<double> variance, other_variance;
+      predict_process(few.mixture, a, few.Z, mean, variance, {});
+      predict_process(few.mixture, b, few.Z, other_mean, other_variance, {});
+      EXPECT_LE(max_difference(mean, other_mean), 1e-8);
+      EXPECT_LE(max_difference(variance, other_variance), 1e-8);
+    };
+    expect_predictions(exact_process(few.mixture, few.noise, few.X, few.Y, {}, weights),
+                       exact_process(few.mixture, few.noise, many.X, many.Y, {}));
+    expect_predictions(inducing_process(few.mixture, few.noise, few.Z, few.X, few.Y, {}, weights),
+                       inducing_process(few.mixture, few.noise, few.Z, many.X, many.Y, {}));
+  }
+}
+
 TEST(ExactProcess, GradientIsTheSlope) {
   for (const MixtureFamily& family : all_families) {
     for (const Index d : {1, 2}) {

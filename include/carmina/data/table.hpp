@@ -44,15 +44,18 @@ class TableReader {
 // CSV, ARFF, NPY, LIBSVM, IDX, each also with .gz behind it.
 // LIBSVM's label is the last column, named "target", so that "the last column" means the same in every
 // format. A LIBSVM file does not say how many features it has: those behind its highest index are zero, and
-// `libsvm_features` (what a model was fitted with) adds them.
-std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_features = 0);
+// `libsvm_features` (what a model was fitted with) adds them. A quarter of the memory budget (0: of the machine's
+// memory) is for columns and lines: a file that needs more is refused before that is allocated, whatever it says of
+// itself. A file that changes while it is read is an error.
+std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_features = 0,
+                                        std::size_t memory_budget = 0);
 
 // A whole file in memory.
 struct Table {
   std::vector<Column> columns;
   Matrix<double> values;  // (rows, columns), NaN where missing
 };
-Table read_table(const std::string& path);
+Table read_table(const std::string& path, std::size_t memory_budget = 0);
 
 // Writes CSV or NPY by the ending (.gz too): beside the file, synced, renamed. NPY has no place for names;
 // without names a CSV file has no header.

@@ -33,8 +33,9 @@ struct ModelFile {
 // Written beside `path`, synced, renamed: either the whole file is there or what was there before.
 void write_model_file(const std::string& path, const ModelFile& file);
 // Error, with `path` in it, for a file that is absent, truncated, altered, not safetensors, not ours, or of a newer
-// version. Every size is checked against the file's before anything is allocated; nothing in the file is executed.
-ModelFile read_model_file(const std::string& path);
+// version. Every size is checked against the file's before anything is allocated, and what it takes to read against the
+// memory budget (0: the machine's memory); nothing in the file is executed.
+ModelFile read_model_file(const std::string& path, std::size_t memory_budget = 0);
 
 // The same to and from memory, for pickling.
 std::vector<std::byte> encode_model(const ModelFile& file);

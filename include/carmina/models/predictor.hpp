@@ -20,8 +20,10 @@ namespace carmina {
 // for any value.
 class Predictor {
  public:
-  // Error, with the path, for a file that is no model of ours.
-  static Predictor load(const std::string& path) { return from_file(read_model_file(path), path); }
+  // Error, with the path, for a file that is no model of ours, or needs more than the memory budget (0: the machine's).
+  static Predictor load(const std::string& path, std::size_t memory_budget = 0) {
+    return from_file(read_model_file(path, memory_budget), path);
+  }
   static Predictor from_file(const ModelFile& file, const std::string& source);
   explicit Predictor(AnyKernelMachine machine);
   explicit Predictor(SpectralMixtureMachine machine);

@@ -9,7 +9,8 @@
 extern "C" {
 void BLAS(dstedc_)(const char*, const int*, double*, double*, double*, const int*, double*, const int*, int*,
                    const int*, int*);
-void BLAS(dsytrd_)(const char*, const int*, double*, const int*, double*, double*, double*, double*, const int*, int*);
+void BLAS(dlatrd_)(const char*, const int*, const int*, double*, const int*, double*, double*, double*, const int*);
+void BLAS(dsytd2_)(const char*, const int*, double*, const int*, double*, double*, double*, int*);
 void BLAS(dormtr_)(const char*, const char*, const char*, const int*, const int*, const double*, const int*,
                    const double*, double*, const int*, double*, const int*, int*);
 void BLAS(dsterf_)(const int*, double*, double*, int*);
@@ -24,15 +25,17 @@ std::string blas_name() {
   return format_text("{}, kernels for {}", config.substr(0, end), BLAS(openblas_get_corename)());
 }
 
-void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales) {
+void reduce_last_rows(Index n, Index count, double* A, Index lda, double* off_diagonal, double* scales, double* W) {
   const Serial serial;
-  const int order = to_int(n), stride = to_int(lda), query = -1;
+  const int order = to_int(n), columns = to_int(count), stride = to_int(lda);
+  BLAS(dlatrd_)("U", &order, &columns, A, &stride, off_diagonal, scales, W, &order);
+}
+
+void reduce_all_rows(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales) {
+  const Serial serial;
+  const int order = to_int(n), stride = to_int(lda);
   int info = 0;
-  double work_size = 0;
-  BLAS(dsytrd_)("U", &order, A, &stride, diagonal, off_diagonal, scales, &work_size, &query, &info);
-  std::vector<double> work(static_cast<std::size_t>(work_size));
-  const int work_count = static_cast<int>(work.size());
-  BLAS(dsytrd_)("U", &order, A, &stride, diagonal, off_diagonal, scales, work.data(), &work_count, &info);
+  BLAS(dsytd2_)("U", &order, A, &stride, diagonal, off_diagonal, scales, &info);
 }
 
 // Row-major X is LAPACK's Xᵀ: QᵀX is Xᵀ Q, and Q X is XᵀQᵀ.

@@ -190,6 +190,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
   const bool squared = std::holds_alternative<Squared>(options.loss);
   const DataSummary summary = summarize(rows, options.fill_missing, false, execution, true,
                                         squared ? nullptr : &options.loss, options.target_names);
+  check_input_values(summary, options.input_names);
   const InputTransform transform = input_transform(summary, options, options.differential());
   chosen.transform = transform;
 
@@ -214,7 +215,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     const SearchResult found = search_settings(some, robust ? &other : nullptr, *space, execution, report.choices);
     const TriedSetting& best = found.best;
     if (found.alternative) chosen.transform = *robust;
-    const double seen_by_metric = std::min(1.0, found.optimism_rows / static_cast<double>(summary.copies));
+    const double seen_by_metric = std::min(1.0, found.optimism_rows / summary.copies);
     chosen.optimism = 1 + (found.optimism - 1) * seen_by_metric;
     const auto taken = std::find_if(report.choices.begin(), report.choices.end(), [&](const Choice& choice) {
       return choice.error == std::sqrt(best.error()) && choice.alpha == best.setting.alpha && choice.rows == best.rows;
@@ -223,8 +224,7 @@ FitOptions choose(DataRows<T>& rows, const FitOptions& options, SolveReport& rep
     if (searches_kernel(options)) take_kernel(best.setting, chosen);
     const Matrix<double> residuals = best.result.residuals * deviation.asDiagonal();
     if (options.automatic_loss) {
-      chosen.loss =
-          scaled_loss(options.loss, median_residual(residuals, some.weights), static_cast<double>(summary.copies));
+      chosen.loss = scaled_loss(options.loss, median_residual(residuals, some.weights), summary.copies);
     }
     if (const auto scale = output_scale(options); scale && !options.alpha) {
       chosen.alpha = *scale * best.setting.alpha;

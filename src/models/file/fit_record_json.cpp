@@ -58,8 +58,8 @@ SolveReport report_from_json(const Json& json) {
   report.reason = json.value("reason", std::string());
   report.memory = json.value("memory", std::string());
   report.status = json.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
-  json.at("iterations").get_to(report.iterations);
-  report.residual = json.value("residual", 0.0);
+  get_count(json, "iterations", report.iterations);
+  get_finite(json, "residual", report.residual);
   get_finite(json, "objective", report.objective);
   json.at("message").get_to(report.message);
   json.at("seconds").get_to(report.seconds);
@@ -95,6 +95,9 @@ Json record_to_json(const FitRecord& record) {
 FitRecord record_from_json(const Json& json) {
   FitRecord record;
   get_fields(json, record, record_fields);
+  require(record.n_components >= 0 && record.rows >= 0 && record.alpha >= 0,
+          "n_components, rows and alpha must not be negative, found {}, {} and {}", record.n_components, record.rows,
+          record.alpha);
   record.sampling = parse_sampling(json.value("sampling", std::string("iid")));
   record.sketch = json.value("sketch", sketches::Parameters());
   if (json.contains("loss")) {
@@ -111,6 +114,14 @@ FitRecord record_from_json(const Json& json) {
   get_finite(json, "evidence", record.evidence);
   record.report = report_from_json(json.at("report"));
   return record;
+}
+
+void check_names(const FitRecord& record, Index dim_in, Index dim_out) {
+  const auto inputs = static_cast<Index>(record.input_names.size());
+  const auto targets = static_cast<Index>(record.target_names.size());
+  require(inputs == 0 || inputs == dim_in, "{} names of inputs for {} inputs", inputs, dim_in);
+  require(targets == 0 || targets == dim_out || (record.joint_quantiles && targets == 1),
+          "{} names of targets for {} outputs", targets, dim_out);
 }
 
 }  // namespace carmina

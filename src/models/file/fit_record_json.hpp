@@ -9,6 +9,8 @@ namespace carmina {
 
 nlohmann::json record_to_json(const FitRecord& record);
 FitRecord record_from_json(const nlohmann::json& json);
+// Error for names of another number of inputs or targets; a target of joint quantiles may be one for all levels.
+void check_names(const FitRecord& record, Index dim_in, Index dim_out);
 SolveReport report_from_json(const nlohmann::json& json);
 
 }  // namespace carmina

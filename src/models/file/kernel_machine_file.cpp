@@ -2,6 +2,7 @@
 // text.
 #include "models/file/fit_record_json.hpp"
 #include "models/file/moments_file.hpp"
+#include "models/file/tensor_table.hpp"
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/core/error.hpp>
@@ -14,6 +15,8 @@ using Json = nlohmann::json;
 
 template <Real T>
 constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "float64";
+template <Real T>
+constexpr const char* precision_type = std::same_as<T, float> ? "F32" : "F64";
 
 // A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i", a mixture's arrays are
 // "mixture_weights.i", "mixture_means.i" and "mixture_scales.i".
@@ -151,6 +154,7 @@ ModelFile KernelMachine<T>::to_file(KernelStorage storage, bool variances) const
   file.texts["type"] = "kernel_machine";
   file.texts["precision"] = precision_name<T>;
   file.texts["description"] = description.dump();
+  check_tensors(file, kernel_machine_tensors(), precision_type<T>);
   return file;
 }
 
@@ -158,6 +162,7 @@ template <Real T>
 KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::string& source,
                                              const std::optional<Kernel>& apart) {
   try {
+    check_tensors(file, kernel_machine_tensors(), precision_type<T>);
     const Json description = Json::parse(file.text("description"));
     FitRecord record = record_from_json(description.at("fit"));
     Kernel kernel = apart ? *apart : kernel_from(description.at("kernel"), file);
@@ -176,8 +181,6 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     }
     if (file.tensors.contains("input_metric")) {
       transform.metric = file.get<double>("input_metric");
-      require(transform.metric.rows() == d && transform.metric.cols() == d && transform.metric.allFinite(),
-              "'input_metric' must be {} x {} finite numbers", d, d);
     }
     require(transform.shift.size() == transform.factor.size(), "input_shift and input_factor do not go together");
     const Matrix<T> intercept_column = file.get<T>("intercept");
@@ -187,14 +190,9 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     require(record.weights.size() == 0 || (record.weights.array() > 0).all(), "'row_weights' must be positive");
     record.noise = get_vector(file, "noise", intercept.size());
     require((record.noise.array() >= 0).all(), "'noise' must not be negative");
-    if (file.tensors.contains("left_out")) {
-      record.left_out = file.get<double>("left_out");
-      const auto levels = static_cast<Index>(interval_levels().size());
-      require(record.left_out.rows() == levels && record.left_out.cols() == intercept.size() + 1,
-              "'left_out' is {} x {}, expected {} x {}", record.left_out.rows(), record.left_out.cols(), levels,
-              intercept.size() + 1);
-    }
+    if (file.tensors.contains("left_out")) record.left_out = file.get<double>("left_out");
     kernel.check_dimensions(d, intercept.size());
+    check_names(record, d, intercept.size());
     const auto make_map = [&]() -> Map {
       if (structured) return FourierMap<T>(std::move(signs), std::move(transform));
       if (file.tensors.contains("phases")) {

@@ -1,12 +1,15 @@
 // models/file/model_file.cpp -- reading and writing model files, on disk and in memory.
 #include "core/atomic_file.hpp"
+#include "core/paths.hpp"
 #include "models/file/model_layout.hpp"
+#include "models/plan/memory_plan.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/model_file.hpp>
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
@@ -37,7 +40,17 @@ void write_to(const Sink& sink, const ModelFile& file) {
   for (const Tensor* tensor : head.order) sink(tensor->bytes.data(), tensor->bytes.size());
 }
 
-ModelFile read_from(const Source& read, std::uint64_t size, const std::string& source) {
+// Of a file of `size` bytes, `header` of them JSON: as tensors and, once more, as what is made of them; a JSON value
+// takes up to thirty times its text.
+void check_room(std::uint64_t size, std::uint64_t header, std::size_t memory_budget, const std::string& source) {
+  const Execution execution{.memory_budget = memory_budget};
+  const double bytes = 2 * static_cast<double>(size) + 30 * static_cast<double>(header);
+  require(bytes <= std::max(memory_limit(execution), 16e6),
+          "{}: reading this model takes up to {}, and the memory budget is {}", source, format_bytes(bytes),
+          format_bytes(memory_limit(execution)));
+}
+
+ModelFile read_from(const Source& read, std::uint64_t size, const std::string& source, std::size_t memory_budget) {
   require(size > layout::length_size, "{}: truncated or not a Carmina model: it has {} bytes", source, size);
   unsigned char length_bytes[layout::length_size];
   read(length_bytes, sizeof length_bytes);
@@ -50,6 +63,7 @@ ModelFile read_from(const Source& read, std::uint64_t size, const std::string& s
   require(length <= rest, "{}: truncated or not a Carmina model: its header takes {} bytes, the file has {}", source,
           length, rest);
 
+  check_room(size, length, memory_budget, source);
   std::string header(length, ' ');
   read(header.data(), header.size());
   layout::Contents contents = layout::parse_header(header, rest - length, source);
@@ -112,7 +126,8 @@ void write_model_file(const std::string& path, const ModelFile& file) {
   out.commit();
 }
 
-ModelFile read_model_file(const std::string& path) {
+ModelFile read_model_file(const std::string& path, std::size_t memory_budget) {
+  check_path("read", path);
   const auto fail_with = [&](const std::string& reason) { fail("cannot read '{}': {}", path, reason); };
   const auto system_reason = [] { return std::generic_category().message(errno); };
   // Asked before opening: opening a pipe would wait for someone to write into it.
@@ -125,7 +140,7 @@ ModelFile read_model_file(const std::string& path) {
     if (size == 0 || std::fread(data, 1, size, stream.get()) == size) return;
     fail_with(std::ferror(stream.get()) ? system_reason() : "it became shorter while it was read");
   };
-  return read_from(read, static_cast<std::uint64_t>(info.st_size), path);
+  return read_from(read, static_cast<std::uint64_t>(info.st_size), path, memory_budget);
 }
 
 std::vector<std::byte> encode_model(const ModelFile& file) {
@@ -144,7 +159,7 @@ ModelFile decode_model(const std::vector<std::byte>& bytes, const std::string& s
     if (size > 0) std::memcpy(data, bytes.data() + position, size);
     position += size;
   };
-  return read_from(read, bytes.size(), source);
+  return read_from(read, bytes.size(), source, 0);
 }
 
 }  // namespace carmina

@@ -2,6 +2,7 @@
 // as one JSON text.
 #include "models/file/fit_record_json.hpp"
 #include "models/file/json_fields.hpp"
+#include "models/file/tensor_table.hpp"
 #include "models/mixture/mixture_state.hpp"
 
 #include <carmina/core/error.hpp>
@@ -29,11 +30,10 @@ Matrix<double> packed(const Matrix<double>& L) {
   for (Index i = 0, at = 0; i < n; at += ++i) out.col(0).segment(at, i + 1) = L.row(i).head(i + 1).transpose();
   return out;
 }
-Matrix<double> unpacked(const Matrix<double>& values, Index n, const char* name) {
-  require(values.size() == n * (n + 1) / 2, "{} holds {} numbers, expected the lower triangle of order {}", name,
-          values.size(), n);
+Matrix<double> unpacked(const Matrix<double>& values, Index n) {
   Matrix<double> L = Matrix<double>::Zero(n, n);
   for (Index i = 0, at = 0; i < n; at += ++i) L.row(i).head(i + 1) = values.col(0).segment(at, i + 1).transpose();
+  require((L.diagonal().array() > 0).all(), "a factor has a diagonal that is not positive");
   return L;
 }
 
@@ -69,7 +69,7 @@ SpectralMixtureOptions options_from_json(const Json& json) {
   o.kl_copies = parse_kl_copies(json.at("kl_copies").get<std::string>());
   o.coupling = parse_coupling(json.at("outputs").get<std::string>());
   if (auto* factors = std::get_if<LearntFactors>(&o.coupling)) {
-    json.at("rank").get_to(factors->rank);
+    get_count(json, "rank", factors->rank);
     json.at("phases").get_to(factors->phases);
   }
   return o;
@@ -112,6 +112,7 @@ ModelFile SpectralMixtureMachine::to_file() const {
       {"fit", record_to_json(
                   record_)}}.dump();
   if (record_.target_mean.size() > 0) file.put<double>("target_mean", Matrix<double>(record_.target_mean));
+  check_tensors(file, spectral_mixture_tensors(), "F64");
   return file;
 }
 
@@ -121,6 +122,7 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
   try {
     SpectralMixtureMachine m;
     MixtureState state;
+    check_tensors(file, spectral_mixture_tensors(), "F64");
     const Json about = Json::parse(file.text("mixture"));
     m.inference_ = parse_inference(about.at("inference").get<std::string>());
     m.parameters_.coupling = parse_coupling(about.at("structure").get<std::string>());
@@ -131,25 +133,17 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     m.intercept_ = get_vector(file, "intercept");
     m.parameters_.real = get_if_any(file, "factors.real");
     m.parameters_.imaginary = get_if_any(file, "factors.imaginary");
-    const Index p = m.dim_out(), d = m.dim_in();
-    require(m.parameters_.noise.size() == p, "noise is for {} outputs, intercept for {}", m.parameters_.noise.size(),
-            p);
-    const auto draws = about.at("draws").get<Index>();
+    check_dimensions(m.parameters_.coupling, m.dim_in(), m.dim_out());
+    require((m.parameters_.noise.array() > 0).all(), "'noise' must be positive");
+    Index draws = 0;
+    get_count(about, "draws", draws);
     for (Index k = 0; k < draws; ++k) {
       WeightedFrequencies points{file.get<double>(format_text("points.{}", k)),
                                  file.get<double>(format_text("points.{}.real", k)),
                                  get_if_any(file, format_text("points.{}.imaginary", k)), m.parameters_.noise};
-      require(points.W.cols() == d && points.real.rows() == points.W.rows() && points.real.cols() > 0 &&
-                  points.real.cols() % p == 0 &&
-                  (points.imaginary.size() == 0 ||
-                   (points.imaginary.rows() == points.real.rows() && points.imaginary.cols() == points.real.cols())),
-              "the arrays of spectral points do not fit each other");
       FourierPosterior posterior;
       posterior.beta = get_vector(file, format_text("beta.{}", k));
-      require(posterior.beta.size() == points.dim_coef(), "beta has {} numbers, expected {}", posterior.beta.size(),
-              points.dim_coef());
-      posterior.L =
-          unpacked(file.get<double>(format_text("precision_root.{}", k)), points.dim_coef(), "precision_root");
+      posterior.L = unpacked(file.get<double>(format_text("precision_root.{}", k)), points.dim_coef());
       state.points.push_back(std::move(points));
       state.posteriors.push_back(std::move(posterior));
     }
@@ -159,12 +153,9 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
       state.process.anchors = file.get<double>("anchors");
       state.process.coefficients = file.get<double>("coefficients");
       const Index n = state.process.anchors.rows();
-      require(state.process.anchors.cols() == d && state.process.coefficients.rows() == n &&
-                  state.process.coefficients.cols() == p,
-              "the arrays of the process do not fit each other");
-      state.process.L = unpacked(file.get<double>("root"), n, "root");
+      state.process.L = unpacked(file.get<double>("root"), n);
       if (file.tensors.contains("second_root")) {
-        state.process.LB = unpacked(file.get<double>("second_root"), n, "second_root");
+        state.process.LB = unpacked(file.get<double>("second_root"), n);
       }
     }
     m.evidence_ = about.at("evidence").get<double>();
@@ -172,6 +163,7 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     m.start_evidences_ = about.at("start_evidences").get<std::vector<double>>();
     if (about.contains("fit")) {
       m.record_ = record_from_json(about.at("fit"));
+      check_names(m.record_, m.dim_in(), m.dim_out());
       m.options_ = options_from_json(about.at("options"));
     } else {
       m.record_.report = report_from_json(about);  // files of version 0.1 before they had a record
@@ -183,8 +175,6 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     m.options_.input_names = m.record_.input_names;
     m.options_.target_names = m.record_.target_names;
     m.record_.target_mean = file.tensors.contains("target_mean") ? get_vector(file, "target_mean") : m.intercept_;
-    require(m.record_.target_mean.size() == p, "target_mean has {} entries, expected {}", m.record_.target_mean.size(),
-            p);
     m.record_.evidence = m.evidence_;
     if (!m.curve_.empty()) m.record_.report.objective = m.curve_.back();
     m.state_ = std::make_shared<const MixtureState>(std::move(state));

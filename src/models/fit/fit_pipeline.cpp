@@ -33,10 +33,12 @@ void FitPipeline<T>::prepare() {
     summary = summarize(rows, options.fill_missing, options.needs_covariance(), execution,
                         !options.kernel && !options.length_scale, task.squared ? nullptr : &options.loss,
                         options.target_names);
+    check_input_values(summary, options.input_names);
     transform = options.transform ? *options.transform : input_transform(summary, options, options.differential());
     kernel = resolve_kernel(summary, transform, options);
     summary.sample.resize(0, 0);
   }
+  require(summary.target_mean.allFinite(), "fit: the targets are too large to be added up; divide them by one number");
   task.n = static_cast<double>(summary.rows);
   const Index p = rows.dim_out();
   kernel->check_dimensions(rows.dim_in(), p);
@@ -178,6 +180,7 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
   features.moments(sums);
+  require_finite(sums);
   if (options.keep_moments && task.keeps_moments()) moments = std::make_shared<const Moments>(sums);
   return sums;
 }

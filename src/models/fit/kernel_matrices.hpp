@@ -3,6 +3,8 @@
 #include "backends/tiled.hpp"
 #include "features/map_operations.hpp"
 
+#include <carmina/core/error.hpp>
+
 #include <algorithm>
 #include <concepts>
 
@@ -28,6 +30,16 @@ Matrix<double> exact_gram(const ScalarKernel& kernel, const Matrix<T>& X, const 
       evaluate(map, X.bottomRows(below), View<T>(block), execution);
       target = block.template cast<double>();
     }
+  }
+  return K;
+}
+
+// The same matrix, by its lower triangle; Error where a value is not a finite number.
+inline Matrix<double> finite_kernel_matrix(Matrix<double> K) {
+  for (Index i = 0; i < K.rows(); ++i) {
+    require(K.row(i).head(i + 1).allFinite(),
+            "fit: the kernel's values are not finite numbers: the inputs are too large for its parameters; scale the "
+            "inputs, or take a wider kernel or one of a lower degree");
   }
   return K;
 }

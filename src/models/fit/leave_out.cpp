@@ -135,10 +135,10 @@ void RowsLeftOut<T>::of_dual() {
   RowSampler sample = sampler();
   std::vector<double> weights;
   for (Index i = 0; i < n; ++i) {
-    const Index copies = weight_copies(all[i]), taken = sample.take(copies);
+    const double copies = weight_copies(all[i]), taken = sample.take(copies);
     if (taken == 0) continue;
     places_.push_back(i);
-    weights.push_back(taken == copies ? all[i] : static_cast<double>(taken));
+    weights.push_back(taken == copies ? all[i] : taken);
   }
   root_weights_ = all.cwiseSqrt();
   left_out_.emplace(fit_.task.separable ? &fit_.outputs : nullptr, dual.targets.cols(), alpha_,

@@ -45,21 +45,6 @@ struct MergedRows {
     weights.conservativeResize(at);
     if ((weights.array() == 1).all()) weights.resize(0);
   }
-
-  // Each row as often as its weight says, where all of them are whole numbers.
-  void repeat() {
-    if (weights.size() == 0 || (weights.array() != weights.array().round()).any()) return;
-    const auto total = static_cast<Index>(weights.template cast<double>().sum());
-    Matrix<T> inputs(total, X.cols()), targets(total, Y.cols());
-    Index at = 0;
-    for (Index i = 0; i < X.rows(); ++i) {
-      const auto count = static_cast<Index>(weights[i]);
-      inputs.middleRows(at, count).rowwise() = X.row(i);
-      targets.middleRows(at, count).rowwise() = Y.row(i);
-      at += count;
-    }
-    X = std::move(inputs), Y = std::move(targets), weights.resize(0);
-  }
 };
 
 }  // namespace carmina

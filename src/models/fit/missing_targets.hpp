@@ -20,11 +20,13 @@ namespace carmina {
 class MissingTargets {
  public:
   explicit MissingTargets(Index p)
-      : marks_(static_cast<std::size_t>(p), 0), counts_(static_cast<std::size_t>(p), 0), copies_(counts_) {}
+      : marks_(static_cast<std::size_t>(p), 0),
+        counts_(static_cast<std::size_t>(p), 0),
+        copies_(static_cast<std::size_t>(p), 0.0) {}
 
   // A row of so many copies.
   template <class Row>
-  void add(const Row& y, Index number, Index copies) {
+  void add(const Row& y, Index number, double copies) {
     for (Index j = 0; j < y.size(); ++j) {
       if (!std::isnan(y[j])) continue;
       marks_[static_cast<std::size_t>(j)] += random_.bits(static_cast<std::uint64_t>(number));
@@ -33,7 +35,7 @@ class MissingTargets {
     }
   }
   // Of so many rows and copies in all.
-  std::vector<TargetPattern> patterns(Index rows, Index copies) const {
+  std::vector<TargetPattern> patterns(Index rows, double copies) const {
     std::vector<TargetPattern> found;
     for (std::size_t j = 0; j < marks_.size(); ++j) {
       const auto same = std::find_if(found.begin(), found.end(), [&](const TargetPattern& pattern) {
@@ -52,7 +54,8 @@ class MissingTargets {
  private:
   Random random_{0, Stream::rows};
   std::vector<std::uint64_t> marks_;
-  std::vector<Index> counts_, copies_;
+  std::vector<Index> counts_;
+  std::vector<double> copies_;
 };
 
 // Covariances of targets, each pair over the rows that have both, about the means of those rows.

@@ -63,6 +63,11 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
   }
   if (rule == InputScaling::robust) return robust_transform(summary, std::move(transform), common_factor);
   if (rule == InputScaling::standard) {
+    for (Index j = 0; j < summary.input_mean.size(); ++j) {
+      require(std::isfinite(summary.input_mean[j]) && std::isfinite(summary.input_deviation[j]),
+              "fit: input column {} is too large for its mean and deviation; divide it by a number, or scale no inputs",
+              j + 1);
+    }
     transform.shift = summary.input_mean;
     // A column that does not vary (to rounding of its values) is only centred. Derivatives along different inputs stay
     // comparable only under one factor for all.

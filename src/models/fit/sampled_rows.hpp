@@ -16,30 +16,33 @@
 
 namespace carmina {
 
-// Copies that a weight stands for, for samples: a weight that is no whole number is one row with this weight.
-inline Index weight_copies(double weight) {
-  return weight == std::floor(weight) && weight <= 1e9 ? static_cast<Index>(weight) : 1;
-}
+// Copies that a weight stands for, for samples: a weight that is no whole number is one row with this weight. Numbers
+// of copies are doubles: exact up to 2^53 in all, and beyond that a row is placed to rounding, at no more cost.
+inline double weight_copies(double weight) { return weight == std::floor(weight) ? weight : 1; }
 
 class RowSampler {
  public:
   // At most `wanted` of `copies` (all, where they are no more), in runs of up to `run`.
-  RowSampler(Index copies, Index wanted, Index run, const Random& random)
-      : copies_(copies), all_(copies <= wanted), run_(std::clamp<Index>(run, 1, wanted)), random_(random) {
-    stretches_ = std::max<Index>(1, wanted / run_);
+  RowSampler(double copies, Index wanted, Index run, const Random& random)
+      : copies_(copies),
+        all_(copies <= static_cast<double>(wanted)),
+        run_(static_cast<double>(std::clamp<Index>(run, 1, wanted))),
+        random_(random) {
+    stretches_ = std::max<Index>(1, wanted / std::clamp<Index>(run, 1, wanted));
     if (!all_) begin_stretch();
   }
 
   bool all() const { return all_; }
   // Of the next `count` copies: how many are in the sample.
-  Index take(Index count) {
+  double take(double count) {
     if (all_) return count;
-    Index taken = 0;
-    for (const Index end = at_ + count; at_ < end;) {
+    double taken = 0;
+    for (const double end = at_ + count; at_ < end;) {
       if (stretch_ == stretches_) {
         at_ = end;
       } else {
-        taken += std::max<Index>(0, std::min(end, first_ + run_) - std::max(at_, first_));
+        // As differences to `first_`, which are exact where first_ + run_ may not be.
+        taken += std::max(0.0, std::min(end - first_, run_) - std::max(at_ - first_, 0.0));
         at_ = std::min(end, stretch_end(stretch_));
         if (at_ == stretch_end(stretch_)) ++stretch_, begin_stretch();
       }
@@ -48,23 +51,25 @@ class RowSampler {
   }
 
  private:
-  // End of stretch k; exact, as copies are far fewer than 2^53.
-  Index stretch_end(Index k) const {
-    return k + 1 == stretches_ ? copies_
-                               : static_cast<Index>(static_cast<double>(copies_) * static_cast<double>(k + 1) /
-                                                    static_cast<double>(stretches_));
+  double stretch_end(Index k) const {
+    if (k + 1 == stretches_) return copies_;
+    const double share = static_cast<double>(k + 1) / static_cast<double>(stretches_);
+    // The product first, which is exact, unless it is too large.
+    const double product = copies_ * static_cast<double>(k + 1);
+    return std::floor(product < 0x1p53 ? product / static_cast<double>(stretches_) : copies_ * share);
   }
   void begin_stretch() {
     if (stretch_ == stretches_) return;
-    const Index begin = stretch_ == 0 ? 0 : stretch_end(stretch_ - 1);
-    const Index places = std::max<Index>(1, stretch_end(stretch_) - begin - run_ + 1);
+    const double begin = stretch_ == 0 ? 0 : stretch_end(stretch_ - 1);
+    const double places = std::max(1.0, stretch_end(stretch_) - begin - run_ + 1);
     const double u = random_.uniform(static_cast<std::uint64_t>(stretch_));
-    first_ = begin + std::min(places - 1, static_cast<Index>(u * static_cast<double>(places)));
+    first_ = begin + std::min(places - 1, std::floor(u * places));
   }
 
-  Index copies_;
+  double copies_;
   bool all_;
-  Index run_, stretches_ = 1, stretch_ = 0, first_ = 0, at_ = 0;
+  double run_, first_ = 0, at_ = 0;
+  Index stretches_ = 1, stretch_ = 0;
   Random random_;
 };
 
@@ -76,9 +81,9 @@ HeldRows<T> sample_rows(const DataRows<T>& rows, RowSampler sampler, const Execu
   HeldRows<T> held = rows.gather(
       [&](Index, double weight) {
         if (weight == 0) return false;
-        const Index copies = weight_copies(weight), taken = sampler.take(copies);
+        const double copies = weight_copies(weight), taken = sampler.take(copies);
         if (taken == 0) return false;
-        weights.push_back(static_cast<T>(taken == copies ? weight : static_cast<double>(taken)));
+        weights.push_back(static_cast<T>(taken == copies ? weight : taken));
         weighted = weighted || weights.back() != 1;
         return true;
       },

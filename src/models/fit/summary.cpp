@@ -88,8 +88,17 @@ struct ColumnSums {
   }
   double mean(Index j) const { return weight[j] > 0 ? first[j] + sum[j] / weight[j] : 0.0; }
   // Squared deviations from the column's mean.
-  double scatter(Index j) const { return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0; }
+  double scatter(Index j) const {
+    if (!std::isfinite(square[j])) return square[j];  // of numbers that are too large; the largest of 0 and NaN is 0
+    return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0;
+  }
 };
+
+void require_values(bool any, const char* what, Index column, const std::vector<std::string>& names) {
+  const auto j = static_cast<std::size_t>(column);
+  require(any, "fit: {} column {}{} has no values: every row has NaN there; leave the column out", what, column + 1,
+          j < names.size() ? format_text(" ('{}')", names[j]) : "");
+}
 
 }  // namespace
 
@@ -164,13 +173,13 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
   summary.patterns = missing.patterns(summary.rows, summary.copies);
   for (const TargetPattern& pattern : summary.patterns) {
-    const auto column = static_cast<std::size_t>(pattern.columns[0]);
-    require(pattern.rows > 0, "fit: target column {}{} has no values: every row has NaN there; leave the column out",
-            column + 1, column < names.size() ? format_text(" ('{}')", names[column]) : "");
+    require_values(pattern.rows > 0, "target", pattern.columns[0], names);
   }
+  check_total_weight(summary.weight);
   rows.ignore_rows_without_target(summary.without_target > 0);
   rows.take_missing_targets(summary.has_missing_targets());
   summary.input_mean = Vector<double>::NullaryExpr(d, [&](Index j) { return inputs.mean(j); });
+  summary.input_weight = inputs.weight;
   summary.input_deviation =
       Vector<double>::NullaryExpr(d, [&](Index j) { return std::sqrt(inputs.scatter(j) / summary.weight); });
   summary.target_mean = Vector<double>::NullaryExpr(p, [&](Index j) { return targets.mean(j); });
@@ -183,6 +192,17 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   sample.move_to(summary, d);
   return summary;
 }
+
+void check_input_values(const DataSummary& summary, const std::vector<std::string>& names) {
+  for (Index j = 0; j < summary.input_weight.size(); ++j) {
+    require_values(summary.input_weight[j] > 0, "input", j, names);
+  }
+}
+
+void check_total_weight(double weight) {
+  require(std::isfinite(weight), "fit: the weights of the rows add up to infinity; divide all of them by one number");
+}
+
 void count_without_target(Index rows, SolveReport& report) {
   if (rows == 0) return;
   report.message +=

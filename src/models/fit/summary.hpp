@@ -16,14 +16,15 @@ constexpr Index summary_sample_rows = 2000;  // for the median: two million pair
 struct TargetPattern {
   std::vector<Index> columns;  // ascending
   Index rows = 0;              // of positive weight that have these targets
-  Index copies = 0;            // the same, a row of integer weight w counted w times
+  double copies = 0;           // the same, a row of integer weight w counted w times
 };
 
 struct DataSummary {
-  Index rows = 0;    // with a positive weight and a target
-  Index copies = 0;  // the same, a row of integer weight w counted w times (models/fit/sampled_rows.hpp)
+  Index rows = 0;     // with a positive weight and a target
+  double copies = 0;  // the same, a row of integer weight w counted w times (models/fit/sampled_rows.hpp)
   double weight = 0;
   Vector<double> input_mean, input_deviation;  // (d); a missing cell counts as the mean
+  Vector<double> input_weight;                 // (d), of the rows that have a value there
   Vector<double> target_mean;                  // (p), of the targets that are there
   Matrix<double> target_covariance;            // (p, p), divided by weight - 1; only when asked for
   Vector<double> target_weight;                // (p), of the rows that have this target
@@ -41,6 +42,11 @@ struct DataSummary {
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
                       bool want_sample = true, const Loss* loss = nullptr, const std::vector<std::string>& names = {});
+// Error for an input column without any value, which has no mean to fill its gaps with.
+void check_input_values(const DataSummary& summary, const std::vector<std::string>& names);
+
+// Error where the weights of all rows are too large to be added up.
+void check_total_weight(double weight);
 
 // Adds to the message of a report that so many rows were ignored, if any.
 void count_without_target(Index rows, SolveReport& report);

@@ -33,14 +33,14 @@ PosedProblem<T> pose(FitPipeline<T>& fit) {
   fit.weights = dual.weights;
   PhaseTimer timer(fit.report, "kernel");
   if (fit.task.separable) {
-    Matrix<double> K = exact_gram(fit.scalar(), held.X, fit.transform, fit.execution);
+    Matrix<double> K = finite_kernel_matrix(exact_gram(fit.scalar(), held.X, fit.transform, fit.execution));
     PosedProblem<T> posed{KernelMap<T>(fit.scalar(), std::move(held.X), fit.transform)};
     posed.K = std::move(K);
     posed.dual = std::move(dual);
     return posed;
   }
   OperatorMap<T> map(*fit.kernel, std::move(held.X), fit.rows.dim_out(), fit.transform);
-  Matrix<double> K = map.gram(fit.execution);
+  Matrix<double> K = finite_kernel_matrix(map.gram(fit.execution));
   PosedProblem<T> posed{std::move(map)};
   posed.K = std::move(K);
   posed.dual = std::move(dual);

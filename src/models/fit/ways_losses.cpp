@@ -151,7 +151,8 @@ KernelMachine<T> run_matrix(FitPipeline<T>& fit, Method method) {
     Matrix<double> K;
     {
       PhaseTimer timer(fit.report, "kernel");
-      K = exact_gram<double>(fit.scalar(), held.X.template cast<double>(), fit.transform, fit.execution);
+      K = finite_kernel_matrix(
+          exact_gram<double>(fit.scalar(), held.X.template cast<double>(), fit.transform, fit.execution));
     }
     const LinearSolution solution = minimise_by_rows(fit, method, std::move(K), std::move(targets), std::move(weights));
     return fit.finish(KernelMap<T>(fit.scalar(), std::move(held.X), fit.transform), solution);
@@ -212,7 +213,7 @@ KernelMachine<T> run_blocks(FitPipeline<T>& fit, Method method) {
     anchors = sketch.anchor_rows<T>(held.X);
     const Matrix<double> I = Matrix<double>::Identity(sketch.rows() * p, sketch.rows() * p);
     const Matrix<double> St = mix_transposed(sketch.mixing, I, p);  // (anchors p, s p)
-    Matrix<double> K = OperatorMap<T>(*fit.kernel, anchors, p, fit.transform).gram(fit.execution);
+    Matrix<double> K = finite_kernel_matrix(OperatorMap<T>(*fit.kernel, anchors, p, fit.transform).gram(fit.execution));
     mirror_lower(K, fit.execution);
     const Matrix<double> KSt = backend::product(Transpose::no, K, St, fit.execution);
     P = mix_transposed(sketch.mixing,
@@ -220,7 +221,8 @@ KernelMachine<T> run_blocks(FitPipeline<T>& fit, Method method) {
   } else {
     anchors = held.X;
     PhaseTimer timer(fit.report, "kernel");
-    P = whitening(OperatorMap<T>(*fit.kernel, anchors, p, fit.transform).gram(fit.execution), fit.execution);
+    P = whitening(finite_kernel_matrix(OperatorMap<T>(*fit.kernel, anchors, p, fit.transform).gram(fit.execution)),
+                  fit.execution);
   }
   OperatorMap<T> map(*fit.kernel, std::move(anchors), p, fit.transform);
   const Index columns = map.n_features() * p;

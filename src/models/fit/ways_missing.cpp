@@ -87,6 +87,7 @@ KernelMachine<T> run_normal(FitPipeline<T>& fit, const Way<T>&) {
       if (!system) system.emplace(space, rows->features(), fit.origin, fit.options.fit_intercept, fit.execution);
       Moments sums(rows->features(), fit.origin_of(pattern));
       rows->moments(sums);
+      require_finite(sums);
       system->add(sums, pattern.columns);
     }
     PhaseTimer timer(fit.report, "solve");

@@ -102,14 +102,14 @@ PosedProblem<T> pose_missing_dual(FitPipeline<T>& fit) {
   if (!fit.task.separable) {
     PhaseTimer timer(fit.report, "kernel");
     OperatorMap<T> map(*fit.kernel, std::move(held.X), p, fit.transform);
-    Matrix<double> K = at_targets(map.gram(fit.execution), seen, p, fit.execution);
+    Matrix<double> K = at_targets(finite_kernel_matrix(map.gram(fit.execution)), seen, p, fit.execution);
     return posed_with(std::move(map), std::move(K));
   }
   const Matrix<double> A = output_matrix(fit.outputs, p);
   if (fit.task.exact()) {
     PhaseTimer timer(fit.report, "kernel");
-    Matrix<double> K =
-        between_targets(exact_gram(fit.scalar(), held.X, fit.transform, fit.execution), A, seen, fit.execution);
+    Matrix<double> K = between_targets(
+        finite_kernel_matrix(exact_gram(fit.scalar(), held.X, fit.transform, fit.execution)), A, seen, fit.execution);
     PosedProblem<T> posed = posed_with(KernelMap<T>(fit.scalar(), std::move(held.X), fit.transform), std::move(K));
     posed.to_map = [outputs = fit.outputs, p](const Matrix<double>& C) { return rotated(C, outputs, p); };
     return posed;

@@ -130,6 +130,7 @@ KernelMachine<T> fit_further(const KernelMachine<T>& machine, RowSource<T>& rows
           "fit");
   const Index more = summary.rows;
   rows_of(std::get<FourierMap<T>>(machine.map()), data, FeatureStorage::none, execution)->moments(moments);
+  require_finite(moments);
   return solved(machine, std::move(moments), machine.record().rows + more, execution);
 }
 

@@ -21,6 +21,21 @@ void multiply(const OperatorMap<T>& map, ConstView<T> X, const Matrix<T>& coeffi
   map.apply(X, coefficients, out, execution);
 }
 
+// A number that is not finite is no answer: which step gave it, and what may help.
+template <Real T>
+void require_finite_fit(const Matrix<T>& coefficients, const Vector<T>& intercept, const FitRecord& record) {
+  const std::string& solver = record.report.solver;
+  require(coefficients.allFinite() && intercept.allFinite(),
+          "fit: solver '{}' ended in coefficients that are not finite numbers: inputs or targets are too large for "
+          "{}; scale both, or take a larger alpha",
+          solver, std::same_as<T, float> ? "float32" : "float64");
+  require(std::isfinite(record.report.residual),
+          "fit: solver '{}' ended where its residual is not a finite number; scale the targets, or take a larger alpha",
+          solver);
+  require(record.noise.allFinite() && !record.left_out.array().isNaN().any(),
+          "fit: the variance of the noise is not a finite number; divide the targets by one number");
+}
+
 }  // namespace
 
 template <Real T>
@@ -32,6 +47,7 @@ KernelMachine<T>::KernelMachine(Kernel kernel, std::shared_ptr<const Map> map, M
       output_root_(std::move(output_root)),
       intercept_(std::move(intercept)),
       record_(std::move(record)) {
+  require_finite_fit(coefficients_, intercept_, record_);
   const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map_);
   require(coefficients_.rows() == features, "model: {} rows of coefficients for {} features", coefficients_.rows(),
           features);

@@ -30,10 +30,36 @@ Matrix<double> factor(Matrix<double> H, double delta, double alpha, const Vector
   return H;
 }
 
-// L^-1 R for R (order, columns)
-Matrix<double> solved(const Matrix<double>& L, Matrix<double> R, const Execution& execution) {
-  backend::lower_solve(L.rows(), R.cols(), L.data(), L.outerStride(), R.data(), R.outerStride(), execution);
-  return R;
+// L^-1 R for R (order, columns), in panels of one width that are filled up with zeros: a column has the same bits
+// whatever stands beside it.
+Matrix<double> solved(const Matrix<double>& L, const Matrix<double>& R, const Execution& execution) {
+  constexpr Index together = 16;
+  Matrix<double> Z(R.rows(), R.cols());
+  parallel_for((R.cols() + together - 1) / together, execution.thread_count(), [&](Index task, int worker) {
+    execution.poll(worker);
+    const Index first = task * together, count = std::min(together, R.cols() - first);
+    Matrix<double> panel = Matrix<double>::Zero(R.rows(), together);
+    panel.leftCols(count) = R.middleCols(first, count);
+    backend::lower_solve(L.rows(), together, L.data(), L.outerStride(), panel.data(), together);
+    Z.middleCols(first, count) = panel.leftCols(count);
+  });
+  return Z;
+}
+
+// aᵀ Z and the squared lengths of columns, each summed from the first row to the last.
+Vector<double> products_with_columns(const Vector<double>& a, const Matrix<double>& Z) {
+  Vector<double> out = Vector<double>::Zero(Z.cols());
+  for (Index i = 0; i < Z.rows(); ++i) {
+    for (Index j = 0; j < Z.cols(); ++j) out[j] += a[i] * Z(i, j);
+  }
+  return out;
+}
+Vector<double> squares_of_columns(const Matrix<double>& Z) {
+  Vector<double> out = Vector<double>::Zero(Z.cols());
+  for (Index i = 0; i < Z.rows(); ++i) {
+    for (Index j = 0; j < Z.cols(); ++j) out[j] += Z(i, j) * Z(i, j);
+  }
+  return out;
 }
 
 // One factor per different eigenvalue of A, and which one output direction j uses.
@@ -139,8 +165,7 @@ struct Posterior<T>::State {
         const Matrix<double> phi = centred_features(X, run);
         Matrix<double> quadratic(X.rows(), static_cast<Index>(factors.size()));
         for (std::size_t k = 0; k < factors.size(); ++k) {
-          quadratic.col(static_cast<Index>(k)) =
-              solved(factors[k], phi.transpose(), run).colwise().squaredNorm().transpose();
+          quadratic.col(static_cast<Index>(k)) = squares_of_columns(solved(factors[k], phi.transpose(), run));
         }
         Matrix<double> variances(X.rows(), outputs.rank(p));
         for (Index j = 0; j < variances.cols(); ++j) {
@@ -205,9 +230,9 @@ struct Posterior<T>::State {
       for (std::size_t i = 0; i < factors.size(); ++i) {
         const double delta = directions.deltas[i];
         const Matrix<double> Z = solved(factors[i], delta * kt, run);
-        Vector<double> variance = delta * own - Z.colwise().squaredNorm().transpose();
+        Vector<double> variance = delta * own - squares_of_columns(Z);
         if (intercept) {
-          const Vector<double> gap = (1 - (ones[i].transpose() * Z).array()).transpose();
+          const Vector<double> gap = 1 - products_with_columns(ones[i].col(0), Z).array();
           variance += gap.cwiseAbs2() / ones[i].squaredNorm();
         }
         by_delta.col(static_cast<Index>(i)) = variance.cwiseMax(0);

@@ -42,6 +42,17 @@ void check_rows(const ConstView<T>& X, Index dim_in, bool fills, bool narrow) {
   }
 }
 
+// The caller's precision, in which a number of the model's may be none.
+template <Real T, Real M>
+Matrix<T> finite_in(const Matrix<M>& values, const char* what, const char* of_what) {
+  Matrix<T> out = values.template cast<T>();
+  for (Index i = 0; i < out.rows(); ++i) {
+    if (out.row(i).allFinite()) continue;
+    throw RowError(what, i, format_text("the inputs are too large: the {} is not a finite number", of_what));
+  }
+  return out;
+}
+
 }  // namespace
 
 struct Predictor::State {
@@ -81,11 +92,11 @@ struct Predictor::State {
     return visit([&]<class Machine>(const Machine& machine) -> Matrix<T> {
       if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
         check_rows(X, machine.dim_in(), false, false);
-        return machine.predict(in_precision<double>(X), execution).template cast<T>();
+        return finite_in<T>(machine.predict(in_precision<double>(X), execution), "predict", "prediction");
       } else {
         using M = ScalarOf<Machine>;
         check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
-        return machine.predict(in_precision<M>(X), execution).template cast<T>();
+        return finite_in<T>(machine.predict(in_precision<M>(X), execution), "predict", "prediction");
       }
     });
   }
@@ -96,15 +107,14 @@ struct Predictor::State {
       if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
         check_rows(X, machine.dim_in(), false, false);
         const Matrix<double> covariance = machine.predict_observation(in_precision<double>(X), execution).covariance;
-        Matrix<T> out(X.rows(), machine.dim_out());
-        for (Index a = 0; a < out.cols(); ++a) {
-          out.col(a) = covariance.col(a * (out.cols() + 1)).cwiseSqrt().template cast<T>();
-        }
-        return out;
+        Matrix<double> out(X.rows(), machine.dim_out());
+        for (Index a = 0; a < out.cols(); ++a) out.col(a) = covariance.col(a * (out.cols() + 1)).cwiseSqrt();
+        return finite_in<T>(out, "predict_std", "deviation");
       } else {
         using M = ScalarOf<Machine>;
         check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
-        return posterior<M>(machine, execution)->deviation(in_precision<M>(X), execution).template cast<T>();
+        return finite_in<T>(posterior<M>(machine, execution)->deviation(in_precision<M>(X), execution), "predict_std",
+                            "deviation");
       }
     });
   }

@@ -45,6 +45,8 @@ struct StandardTargets {
       over_rows([&](double y, double w) { squares += w * (y - mean[a]) * (y - mean[a]); });
       if (squares > 0) scale[a] = std::sqrt(squares / total);
     }
+    require(mean.allFinite() && scale.allFinite(),
+            "fit: the targets are too large for their mean and deviation; divide them by one number");
     if (common) scale.setConstant(scale.norm() / std::sqrt(static_cast<double>(scale.size())));
     for (Index a = 0; a < Y.cols(); ++a) Y.col(a) = (Y.col(a).array() - mean[a]) / scale[a];
   }
@@ -91,10 +93,8 @@ class MixtureLearner {
     if (options.inference == Inference::fourier) {
       objective_ = make_fourier_objective<T>(rows.X, targets_.Y, weights, options);
     } else {
-      require(weights == nullptr, "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any",
-              inference_name(options.inference));
       if constexpr (!std::same_as<T, double>) wide_ = rows.X.template cast<double>();
-      objective_ = make_process_objective(inputs(), targets_.Y, options);
+      objective_ = make_process_objective(inputs(), targets_.Y, rows.weights.template cast<double>(), options);
     }
   }
 

@@ -146,8 +146,9 @@ class FourierObjective final : public MixtureObjective {
 
 class ProcessObjective final : public MixtureObjective {
  public:
-  ProcessObjective(ConstView<double> X, const Matrix<double>& Y, const SpectralMixtureOptions& options)
-      : X_(X), Y_(Y), options_(options) {}
+  ProcessObjective(ConstView<double> X, const Matrix<double>& Y, const Vector<double>& weights,
+                   const SpectralMixtureOptions& options)
+      : X_(X), Y_(Y), weights_(weights), options_(options) {}
 
   void begin(const Mixture& prior, const Random&) override {
     counts_.assign(static_cast<std::size_t>(prior.size()), 1);
@@ -176,12 +177,13 @@ class ProcessObjective final : public MixtureObjective {
  private:
   MixtureEvidence evidence(const SpectralParameters& at, const Matrix<double>& Y, bool gradient) const {
     return at.inducing.size() > 0
-               ? inducing_evidence(at.mixture, at.noise[0], at.inducing, X_, Y, gradient, options_.execution)
-               : exact_evidence(at.mixture, at.noise[0], X_, Y, gradient, options_.execution);
+               ? inducing_evidence(at.mixture, at.noise[0], at.inducing, X_, Y, gradient, options_.execution, weights_)
+               : exact_evidence(at.mixture, at.noise[0], X_, Y, gradient, options_.execution, weights_);
   }
 
   ConstView<double> X_;
   Matrix<double> Y_;
+  Vector<double> weights_;
   const SpectralMixtureOptions& options_;
   std::vector<Index> counts_;
 };
@@ -198,8 +200,9 @@ template std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<floa
 template std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<double>, const Matrix<double>&,
                                                                   const double*, const SpectralMixtureOptions&);
 std::unique_ptr<MixtureObjective> make_process_objective(ConstView<double> X, const Matrix<double>& Y,
+                                                         const Vector<double>& weights,
                                                          const SpectralMixtureOptions& options) {
-  return std::make_unique<ProcessObjective>(X, Y, options);
+  return std::make_unique<ProcessObjective>(X, Y, weights, options);
 }
 
 }  // namespace carmina

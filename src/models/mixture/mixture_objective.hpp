@@ -30,7 +30,9 @@ class MixtureObjective {
 template <Real T>
 std::unique_ptr<MixtureObjective> make_fourier_objective(ConstView<T> X, const Matrix<double>& Y, const T* weights,
                                                          const SpectralMixtureOptions& options);
+// `weights` empty: all one.
 std::unique_ptr<MixtureObjective> make_process_objective(ConstView<double> X, const Matrix<double>& Y,
+                                                         const Vector<double>& weights,
                                                          const SpectralMixtureOptions& options);
 
 }  // namespace carmina

@@ -202,12 +202,13 @@ MemoryUse mixture_memory(const MixtureShape& shape) {
 
 template <Real T>
 MixturePlan plan_mixture(const SpectralMixtureOptions& options, const DataRows<T>& source, std::optional<Index> rows,
-                         Index groups) {
+                         std::optional<double> copies, Index groups) {
   const MixtureQuestion<T> question(options, source, rows, groups);
   const bool automatic = options.learning_rows == 0;
   Index learning = automatic ? usual_learning_rows : options.learning_rows;
   // Without their number: what any number of rows needs.
-  learning = std::min(learning, rows.value_or(fewest_learning_rows));
+  const double counted = copies.value_or(static_cast<double>(rows.value_or(fewest_learning_rows)));
+  if (counted < static_cast<double>(learning)) learning = static_cast<Index>(counted);
   if (automatic) {
     const Index count = question.largest(std::min(learning, fewest_learning_rows), learning, 1,
                                          [&](Index some) { return question.fits(options, some); });
@@ -221,11 +222,13 @@ MixturePlan plan_mixture(const SpectralMixtureOptions& options, const DataRows<T
          inference_name(options.inference), format_bytes(use.bytes()), format_bytes(heaviest->second), heaviest->first,
          format_bytes(question.limit()), advice(question, options, learning));
   }
-  const Index grid = longest_grid(source.dim_in(), static_cast<double>(rows.value_or(learning)),
+  const Index grid = longest_grid(source.dim_in(), rows ? counted : static_cast<double>(learning),
                                   static_cast<double>(learning), question.limit());
   return {learning, use.rows_at_once, grid, use.text(question.limit())};
 }
-template MixturePlan plan_mixture(const SpectralMixtureOptions&, const DataRows<float>&, std::optional<Index>, Index);
-template MixturePlan plan_mixture(const SpectralMixtureOptions&, const DataRows<double>&, std::optional<Index>, Index);
+template MixturePlan plan_mixture(const SpectralMixtureOptions&, const DataRows<float>&, std::optional<Index>,
+                                  std::optional<double>, Index);
+template MixturePlan plan_mixture(const SpectralMixtureOptions&, const DataRows<double>&, std::optional<Index>,
+                                  std::optional<double>, Index);
 
 }  // namespace carmina

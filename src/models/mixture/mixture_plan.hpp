@@ -12,7 +12,7 @@ constexpr Index usual_learning_rows = 20000;
 // A task as far as memory goes.
 struct MixtureShape {
   Inference inference = Inference::fourier;
-  double n = 0, learning = 0;  // rows, and those that parameters are learnt from; copies of weighted rows counted
+  double n = 0, learning = 0;  // rows, and those that parameters are learnt from
   double d = 0, p = 0;         // inputs, outputs
   double m = 0, order = 0;     // feature columns, and coefficients of all outputs together
   double mixtures = 0, starts = 1, draws = 1;
@@ -37,11 +37,11 @@ struct MixturePlan {
   std::string text;  // for the report
 };
 
-// `rows`: of positive weight, as copies; when not known, the plan is for few rows. `groups` 0: not known. Learning
-// takes options.learning_rows, or where that is 0 as many as fit, at most the usual number. Error when not even that
-// does.
+// `rows`: of positive weight; when not known, the plan is for few rows. `copies`: the same, a row of integer weight w
+// counted w times; not given: as many as rows. `groups` 0: not known. Learning takes options.learning_rows of the
+// copies, or where that is 0 as many as fit, at most the usual number. Error when not even that does.
 template <Real T>
 MixturePlan plan_mixture(const SpectralMixtureOptions& options, const DataRows<T>& source, std::optional<Index> rows,
-                         Index groups);
+                         std::optional<double> copies, Index groups);
 
 }  // namespace carmina

@@ -18,8 +18,9 @@ constexpr Index longest_run = 64, fewest_runs = 256;
 
 // What the first pass says of the rows of positive weight.
 struct MixtureSummary {
-  Index rows = 0, copies = 0;  // copies: rows of integer weight as often as that says
-  Index without_target = 0;    // rows that say nothing
+  Index rows = 0;
+  double copies = 0, weight = 0;  // copies: rows of integer weight as often as that says
+  Index without_target = 0;       // rows that say nothing
   bool whole_weights = true;
   Vector<double> target_mean;              // (p), of the targets that are there
   std::vector<std::vector<Index>> groups;  // outputs whose targets are there in the same rows
@@ -42,6 +43,7 @@ MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureO
       if (w == 0) continue;
       ++summary.rows;
       summary.copies += weight_copies(w);
+      summary.weight += w;
       summary.whole_weights = summary.whole_weights && w == std::floor(w);
       const T* y = block.Y + i * block.y_stride;
       Index gaps_of_row = 0;
@@ -64,6 +66,7 @@ MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureO
     }
   });
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
+  check_total_weight(summary.weight);
   summary.target_mean.resize(p);
   for (Index a = 0; a < p; ++a) {
     require(weight[a] > 0, "fit: output {} has no target at all", a + 1);
@@ -74,6 +77,23 @@ MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureO
     summary.groups[g].push_back(a);
   }
   return summary;
+}
+
+// A number that is not finite is no answer: which step gave it, and what may help.
+void check_learnt(const LearntMixture& learnt, const Vector<double>& intercept) {
+  const SpectralParameters& at = learnt.parameters;
+  require(at.mixture.weights.allFinite() && at.mixture.means.allFinite() && at.mixture.scales.allFinite() &&
+              at.noise.allFinite() && at.real.allFinite() && at.imaginary.allFinite(),
+          "fit: solver '{}' learnt parameters that are not finite numbers; scale inputs and targets, or take a smaller "
+          "learning_rate",
+          learnt.report.solver);
+  bool finite = intercept.allFinite() && std::isfinite(learnt.evidence);
+  for (const FourierPosterior& posterior : learnt.posteriors) {
+    finite =
+        finite && posterior.beta.allFinite() && posterior.L.triangularView<Eigen::Lower>().toDenseMatrix().allFinite();
+  }
+  finite = finite && learnt.process.coefficients.allFinite();
+  require(finite, "fit: the posterior of the learnt mixture is not made of finite numbers; scale inputs and targets");
 }
 
 void check_data(const SpectralMixtureOptions& options, Index d, Index p) {
@@ -98,7 +118,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
   const Index d = rows.dim_in(), p = rows.dim_out();
   check_data(options, d, p);
   SolveReport before;
-  MixturePlan plan = plan_mixture(options, rows, rows.known_rows(), 0);
+  MixturePlan plan = plan_mixture(options, rows, rows.known_rows(), std::nullopt, 0);
   rows.read_at_once(plan.rows_at_once);
   MixtureSummary summary;
   {
@@ -107,7 +127,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
   }
   require(options.inference == Inference::fourier || summary.whole_weights,
           "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any", inference_name(options.inference));
-  plan = plan_mixture(options, rows, summary.copies, static_cast<Index>(summary.groups.size()));
+  plan = plan_mixture(options, rows, summary.rows, summary.copies, static_cast<Index>(summary.groups.size()));
   rows.read_at_once(plan.rows_at_once);
 
   // Of a series neighbours matter too: they alone say what varies fast.
@@ -119,7 +139,6 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
     HeldRows<T> held = sample_rows(rows, sampler, options.execution, std::min(summary.rows, plan.learning));
     some = {std::move(held.X), std::move(held.Y), std::move(held.weights)};
     if (some.weights.size() > 0 || some.X.rows() <= most_merged) some.merge();
-    if (options.inference != Inference::fourier) some.repeat();
   }
   SpectralMixtureMachine machine;
   LearntMixture learnt = learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_);
@@ -131,6 +150,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
                   learnt);
   }
 
+  check_learnt(learnt, machine.intercept_);
   machine.options_ = options;
   machine.options_.execution = {};
   machine.options_.on_step = {};
@@ -156,8 +176,8 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
   record.report = std::move(learnt.report);
   record.report.memory = plan.text;
   if (!sampler.all()) {
-    record.report.reason +=
-        format_text("; parameters learnt from {} of {} rows, the posterior is of all", plan.learning, summary.copies);
+    record.report.reason += format_text("; parameters learnt from {} of {:.0f} rows, the posterior is of all",
+                                        plan.learning, summary.copies);
   }
   count_without_target(summary.without_target, record.report);
   record.report.seconds.insert(record.report.seconds.begin(), before.seconds.begin(), before.seconds.end());

@@ -86,10 +86,24 @@ TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const In
   return all;
 }
 
+// What folds leave of the memory for each fit: all rows are held, their numbers in each fold, and copies of the rows of
+// one fold. Error, before they are read, where that is nothing.
+double memory_for_fits(Index n, Index columns, Index folds, bool paths, const Execution& execution) {
+  const auto rows = static_cast<double>(n), parts = static_cast<double>(folds);
+  const double all = rows * static_cast<double>(columns + 1) * sizeof(double), numbers = rows * parts * sizeof(Index);
+  const double held = all + numbers + (paths ? all / parts : all), limit = memory_limit(execution);
+  require(held < limit,
+          "tune: {} folds hold {} rows, which takes {}, and the memory budget is {}; leave-one-out and gcv, for the "
+          "squared loss, read the rows again instead, and fewer rows take less",
+          folds, n, format_bytes(held), format_bytes(limit));
+  return limit - held;
+}
+
 class Trials {
  public:
-  Trials(const TuneRows& rows, const TuneOptions& options, Index total)
+  Trials(const TuneRows& rows, const TuneOptions& options, Index total, double memory)
       : rows_(rows), measure_(options.measure.value_or(options.fit.loss)), fit_(options.fit), total_(total) {
+    fit_.execution.memory_budget = static_cast<std::size_t>(memory);
     fit_.scale_inputs = fit_.fill_missing = fit_.keep_moments = fit_.estimate_noise = false;
     progress_ = fit_.execution;
     fit_.execution.progress = {};  // one bar for all fits
@@ -205,6 +219,7 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   DataRows<T> data(source);
   data.read_at_once(block_rows(source.dim_in() + source.dim_out(), fit.execution));
   const DataSummary summary = summarize(data, fit.fill_missing, fit.needs_covariance(), fit.execution);
+  check_input_values(summary, fit.input_names);
   const InputTransform transform = input_transform(summary, fit, fit.differential());
   const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
   kernels[0].check_dimensions(source.dim_in(), source.dim_out());
@@ -219,10 +234,15 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
     const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
     std::vector<Loss> of_targets = losses;
     if (options.measure) of_targets.push_back(*options.measure);
+    const bool paths = std::all_of(of_targets.begin(), of_targets.end(),
+                                   [](const Loss& loss) { return std::holds_alternative<Squared>(loss); });
+    const double memory =
+        memory_for_fits(summary.rows, data.dim_in() + data.dim_out(), options.folds, paths, fit.execution);
     TuneRows rows = read_rows(data, summary, transform, of_targets, fit.execution);
     rows.folds =
         k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
-    Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds);
+    Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds,
+                  memory);
     for (const Kernel& kernel : kernels) {
       for (const Loss& loss : losses) trials.add(kernel, loss, alphas, result.trials);
     }

@@ -1,4 +1,6 @@
 // models/tune/tune_mixture.cpp -- one fit for each number of components; the largest evidence wins.
+#include "models/mixture/mixture_plan.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
 
@@ -14,6 +16,25 @@ std::vector<Index> usual_mixture_counts(const SpectralMixtureOptions& options) {
   return counts;
 }
 
+namespace {
+
+// What a learnt mixture holds: the factors that its predictions are made of. Of `rows` rows.
+double held_bytes(const SpectralMixtureOptions& options, Index d, Index p, double rows) {
+  const MixtureShape shape = mixture_shape(options, d, p, rows, rows, 1, sizeof(double));
+  const auto square = [](double order) { return order * order; };
+  switch (options.inference) {
+    case Inference::fourier:
+      return 8 * shape.draws * square(shape.order);
+    case Inference::exact:
+      return 8 * square(rows);
+    case Inference::inducing:
+      return 16 * square(shape.inducing);
+  }
+  return 0;
+}
+
+}  // namespace
+
 template <Real T>
 MixtureTuneResult tune_mixture(RowSource<T>& rows, const SpectralMixtureOptions& options, std::vector<Index> counts) {
   require(!options.start, "tune: a given start has its own number of components");
@@ -27,6 +48,11 @@ MixtureTuneResult tune_mixture(RowSource<T>& rows, const SpectralMixtureOptions&
   std::vector<std::size_t> order(counts.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+  if (counts.size() > 1) {  // the best so far stays in memory beside the next
+    const auto count = static_cast<double>(rows.rows().value_or(usual_learning_rows));
+    const double left = memory_limit(options.execution) - held_bytes(options, rows.dim_in(), rows.dim_out(), count);
+    trial.execution.memory_budget = static_cast<std::size_t>(std::max(left, 1.0));
+  }
   MixtureTuneResult result;
   result.trials.resize(counts.size());
   bool first = true;

@@ -13,7 +13,7 @@
 namespace carmina {
 namespace {
 
-constexpr Index tile_rows = 64;
+constexpr Index tile_rows = 16;
 
 // Column a: E_a beta, what output a multiplies the map's features with.
 Matrix<double> output_coefficients(const FrequencyFactors& factors, const Vector<double>& beta, Index p) {
@@ -43,7 +43,8 @@ void predict_fourier(const WeightedFrequencies& at, const FourierPosterior& post
   mean = apply_map(map, X, output_coefficients(factors, posterior.beta, p), execution);
   if (!covariance) return;
 
-  // Psi_a A^-1 Psi_bᵀ = (L^-1 Psi_aᵀ)ᵀ (L^-1 Psi_bᵀ)
+  // Psi_a A^-1 Psi_bᵀ = (L^-1 Psi_aᵀ)ᵀ (L^-1 Psi_bᵀ). Solves have one width, filled up with zeros, and sums go from the
+  // first entry to the last: a row has the same bits whatever stands beside it.
   covariance->resize(n, p * p);
   parallel_for((n + tile_rows - 1) / tile_rows, execution.thread_count(), [&](Index task, int worker) {
     execution.poll(worker);
@@ -52,16 +53,15 @@ void predict_fourier(const WeightedFrequencies& at, const FourierPosterior& post
     const T* x = X.data() + first * X.outerStride();
     evaluate_few(map, x, X.outerStride(), rows, F.data(), m);
     const Matrix<double> wide = F.template cast<double>();
-    Matrix<double> turned(r, rows * p);  // column (a, i): Psi_a of row i
-    for (Index a = 0; a < p; ++a) turned.middleCols(a * rows, rows) = factors.expand(wide, a).transpose();
-    backend::lower_solve(r, rows * p, posterior.L.data(), r, turned.data(), rows * p);
+    Matrix<double> turned = Matrix<double>::Zero(r, tile_rows * p);  // column (a, i): Psi_a of row i
+    for (Index a = 0; a < p; ++a) turned.middleCols(a * tile_rows, rows) = factors.expand(wide, a).transpose();
+    backend::lower_solve(r, tile_rows * p, posterior.L.data(), r, turned.data(), tile_rows * p);
     for (Index a = 0; a < p; ++a) {
       for (Index b = 0; b <= a; ++b) {
-        const Vector<double> products = turned.middleCols(a * rows, rows)
-                                            .cwiseProduct(turned.middleCols(b * rows, rows))
-                                            .colwise()
-                                            .sum()
-                                            .transpose();
+        Vector<double> products = Vector<double>::Zero(rows);
+        for (Index k = 0; k < r; ++k) {
+          for (Index i = 0; i < rows; ++i) products[i] += turned(k, a * tile_rows + i) * turned(k, b * tile_rows + i);
+        }
         covariance->col(a * p + b).segment(first, rows) = products;
         covariance->col(b * p + a).segment(first, rows) = products;
       }

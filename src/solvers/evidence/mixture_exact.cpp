@@ -20,13 +20,14 @@ void over_rows(Index n, const Body& body) {
   for (Index first = 0; first < n; first += exact_rows_at_once) body(first, std::min(exact_rows_at_once, n - first));
 }
 
-// L Lᵀ = K + noise I. Where rounding leaves that indefinite, a part of the mean diagonal, sum w + noise, is added to
-// it.
+// L Lᵀ = K + noise diag(1 / weights). Where rounding leaves that indefinite, a part of the mean diagonal, sum w +
+// noise, is added to it.
 struct Covariance {
   Matrix<double> L;   // lower triangle; what is above it has no meaning
   double jitter = 0;  // part that was added
 
-  Covariance(const Mixture& mixture, double noise, ConstView<double> X, const Execution& execution)
+  Covariance(const Mixture& mixture, double noise, ConstView<double> X, const Vector<double>& weights,
+             const Execution& execution)
       : L(X.rows(), X.rows()) {
     const double diagonal = mixture.weights.sum() + noise;
     for (const double part : std::array{0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6}) {
@@ -34,7 +35,11 @@ struct Covariance {
         mixture_values(mixture, X.middleRows(first, count), X.topRows(first + count),
                        L.block(first, 0, count, first + count), execution);
       });
-      L.diagonal().array() += noise + part * diagonal;
+      if (weights.size() > 0) {
+        L.diagonal().array() += noise / weights.array() + part * diagonal;
+      } else {
+        L.diagonal().array() += noise + part * diagonal;
+      }
       jitter = part;
       if (backend::cholesky(L.rows(), L.data(), L.outerStride(), execution)) return;
     }
@@ -56,15 +61,16 @@ struct Covariance {
 }  // namespace
 
 MixtureEvidence exact_evidence(const Mixture& mixture, double noise, ConstView<double> X, ConstView<double> Y,
-                               bool gradient, const Execution& execution) {
-  check_process("exact process", mixture, noise, X, Y);
+                               bool gradient, const Execution& execution, const Vector<double>& weights) {
+  check_process("exact process", mixture, noise, X, Y, weights);
   const Index n = X.rows();
   const auto p = static_cast<double>(Y.cols());
-  Covariance covariance(mixture, noise, X, execution);
+  Covariance covariance(mixture, noise, X, weights, execution);
   const Matrix<double> alpha = covariance.solve(Y, execution);
   MixtureEvidence evidence;
   evidence.value = -alpha.cwiseProduct(Y).sum() / 2 - p * covariance.L.diagonal().array().log().sum() -
-                   p * static_cast<double>(n) / 2 * std::log(2 * std::numbers::pi);
+                   p * static_cast<double>(n) / 2 * std::log(2 * std::numbers::pi) +
+                   repetition_constant(weights, noise, p);
   evidence.by_mixture = zero_like(mixture);
   if (!gradient) return evidence;
 
@@ -77,6 +83,10 @@ MixtureEvidence exact_evidence(const Mixture& mixture, double noise, ConstView<d
   }
   const double trace = G.trace();
   evidence.by_noise = (1 + covariance.jitter) * trace;
+  if (weights.size() > 0) {
+    const double of_rows = (G.diagonal().array() / weights.array()).sum();
+    evidence.by_noise = of_rows + covariance.jitter * trace - p * (weights.array() - 1).sum() / (2 * noise);
+  }
   // Derivatives by parameters are the same for (i, j) and (j, i): each pair once, with both entries of G.
   over_rows(n, [&](Index first, Index count) {
     for (Index i = first; i < first + count; ++i) {
@@ -91,9 +101,9 @@ MixtureEvidence exact_evidence(const Mixture& mixture, double noise, ConstView<d
 }
 
 MixtureProcess exact_process(const Mixture& mixture, double noise, ConstView<double> X, ConstView<double> Y,
-                             const Execution& execution) {
-  check_process("exact process", mixture, noise, X, Y);
-  Covariance covariance(mixture, noise, X, execution);
+                             const Execution& execution, const Vector<double>& weights) {
+  check_process("exact process", mixture, noise, X, Y, weights);
+  Covariance covariance(mixture, noise, X, weights, execution);
   Matrix<double> alpha = covariance.solve(Y, execution);
   covariance.L.triangularView<Eigen::StrictlyUpper>().setZero();
   return {X, std::move(alpha), std::move(covariance.L), {}};

@@ -3,6 +3,7 @@
 //
 // With K_uu = L Lᵀ and V = L^-1 K_uf, all that the rows give are sums:
 //   V Vᵀ (m, m),  V Y (m, p),  |Y|^2,     B = I + V Vᵀ / s = LB LBᵀ,   s the noise variance.
+// With weights, columns of V and rows of Y are multiplied by their square roots, and n is the sum of the weights.
 // Taking them of V and not of K_uf keeps them as exact as K_uu is ill conditioned.
 #include "backends/tiled.hpp"
 #include "solvers/evidence/mixture_checks.hpp"
@@ -48,9 +49,18 @@ Matrix<double> between_solves(const Matrix<double>& L, Matrix<double> W) {
 class Inducing {
  public:
   Inducing(const Mixture& mixture, double noise, ConstView<double> Z, ConstView<double> X, ConstView<double> Y,
-           const Execution& execution)
-      : mixture_(mixture), s_(noise), Z_(Z), X_(X), Y_(Y), execution_(execution), m_(Z.rows()) {
-    check_process("inducing process", mixture, noise, X, Y);
+           const Execution& execution, const Vector<double>& weights)
+      : mixture_(mixture),
+        s_(noise),
+        Z_(Z),
+        X_(X),
+        execution_(execution),
+        m_(Z.rows()),
+        n_(weights.size() > 0 ? weights.sum() : static_cast<double>(X.rows())),
+        roots_(weights.cwiseSqrt()) {
+    check_process("inducing process", mixture, noise, X, Y, weights);
+    Y_ = Y;
+    if (roots_.size() > 0) Y_.array().colwise() *= roots_.array();
     require(m_ > 0 && Z.cols() == X.cols(),
             "inducing process: inducing points must be (at least 1, {}), found ({}, {})", X.cols(), m_, Z.cols());
     require(Z.allFinite(), "inducing process: inducing points must be finite, found NaN or infinity");
@@ -88,7 +98,7 @@ class Inducing {
   Matrix<double> L, LB;
 
  private:
-  double n() const { return static_cast<double>(X_.rows()); }
+  double n() const { return n_; }
   double p() const { return static_cast<double>(Y_.cols()); }
   // What the inducing points do not see of the prior's variance: tr(K_ff - VᵀV).
   double lost() const { return n() * mixture_.weights.sum() - VV_trace_; }
@@ -100,7 +110,12 @@ class Inducing {
     over_tiles(count, execution_, [&](Index begin, Index width) {
       backend::lower_solve(m_, width, L.data(), m_, V.data() + begin, count);
     });
+    weigh(V, first);
     return V;
+  }
+  // Columns for rows from `first` on, by the roots of their weights.
+  void weigh(Matrix<double>& columns, Index first) const {
+    if (roots_.size() > 0) columns.array().rowwise() *= roots_.segment(first, columns.cols()).transpose().array();
   }
 
   template <class Body>
@@ -130,9 +145,12 @@ class Inducing {
 
   const Mixture& mixture_;
   double s_;
-  ConstView<double> Z_, X_, Y_;
+  ConstView<double> Z_, X_;
+  Matrix<double> Y_;
   Execution execution_;
   Index m_;
+  double n_;
+  Vector<double> roots_;  // of the weights
   Matrix<double> B, VY;
   Matrix<double> c, v;  // LB^-1 V Y / s, B^-1 V Y / s: (m, p)
   double VV_trace_ = 0;
@@ -173,6 +191,7 @@ void Inducing::add_gradient(MixtureEvidence& out) const {
                             Y_.data() + (first + begin) * Y_.outerStride(), Y_.outerStride(), 1, to, count);
       backend::lower_transposed_solve(m_, width, L.data(), m_, to, count);
     });
+    weigh(by_Kuf, first);
     mixture_gradient(mixture_, Z_, X_.middleRows(first, count), by_Kuf, out.by_mixture, &out.by_inducing, execution_);
   });
 }
@@ -180,16 +199,17 @@ void Inducing::add_gradient(MixtureEvidence& out) const {
 }  // namespace
 
 MixtureEvidence inducing_evidence(const Mixture& mixture, double noise, ConstView<double> Z, ConstView<double> X,
-                                  ConstView<double> Y, bool gradient, const Execution& execution) {
-  const Inducing inducing(mixture, noise, Z, X, Y, execution);
+                                  ConstView<double> Y, bool gradient, const Execution& execution,
+                                  const Vector<double>& weights) {
+  const Inducing inducing(mixture, noise, Z, X, Y, execution, weights);
   MixtureEvidence evidence{inducing.value(), zero_like(mixture), 0, Matrix<double>::Zero(Z.rows(), Z.cols())};
   if (gradient) inducing.add_gradient(evidence);
   return evidence;
 }
 
 MixtureProcess inducing_process(const Mixture& mixture, double noise, ConstView<double> Z, ConstView<double> X,
-                                ConstView<double> Y, const Execution& execution) {
-  Inducing inducing(mixture, noise, Z, X, Y, execution);
+                                ConstView<double> Y, const Execution& execution, const Vector<double>& weights) {
+  Inducing inducing(mixture, noise, Z, X, Y, execution, weights);
   return {Z, inducing.coefficients(), std::move(inducing.L), std::move(inducing.LB)};
 }
 

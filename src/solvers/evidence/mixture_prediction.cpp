@@ -1,6 +1,7 @@
 // solvers/evidence/mixture_prediction.cpp -- mean and covariance at new rows, of an exact process or one of inducing
 // points.
 #include "backends/tiled.hpp"
+#include "backends/vector_math.hpp"
 #include "solvers/evidence/mixture_checks.hpp"
 #include "solvers/evidence/mixture_processes.hpp"
 
@@ -10,6 +11,7 @@ namespace carmina {
 namespace {
 
 constexpr Index predicted_at_once = 512;
+constexpr Index solved_together = 16;
 
 void check_prediction(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X) {
   const Index m = process.anchors.rows();
@@ -24,9 +26,10 @@ void check_prediction(const Mixture& mixture, const MixtureProcess& process, Con
 struct Columns {
   Matrix<double> V;  // (anchors, rows)
 
-  Columns(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X, const Execution& execution)
-      : V(process.anchors.rows(), X.rows()) {
-    mixture_values(mixture, process.anchors, X, V, execution);
+  Columns(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X, const Execution& execution) {
+    Matrix<double> K(X.rows(), process.anchors.rows());
+    mixture_values(mixture, X, process.anchors, K, execution);
+    V = K.transpose();
   }
   void solve(const Matrix<double>& factor, const Execution& execution) {
     backend::lower_solve(factor.rows(), V.cols(), factor.data(), factor.outerStride(), V.data(), V.outerStride(),
@@ -42,16 +45,33 @@ void predict_process(const Mixture& mixture, const MixtureProcess& process, Cons
   const Index n = X.rows();
   mean.resize(n, process.coefficients.cols());
   variance.setConstant(n, mixture.weights.sum());
+  mean.setZero();
+  const Matrix<double> turned = process.coefficients.transpose();  // (p, anchors)
   for (Index first = 0; first < n; first += predicted_at_once) {
-    const Index count = std::min(predicted_at_once, n - first);
+    const Index count = std::min(predicted_at_once, n - first), m = process.anchors.rows();
     execution.checkpoint({"predicting", first, n});
-    Columns columns(mixture, process, X.middleRows(first, count), execution);
-    mean.middleRows(first, count).noalias() = columns.V.transpose() * process.coefficients;
-    columns.solve(process.L, execution);
-    variance.segment(first, count) -= columns.V.colwise().squaredNorm().transpose();
-    if (process.LB.size() == 0) continue;
-    columns.solve(process.LB, execution);
-    variance.segment(first, count) += columns.V.colwise().squaredNorm().transpose();
+    Matrix<double> K(count, m);
+    mixture_values(mixture, X.middleRows(first, count), process.anchors, K, execution);
+    backend::add_product_few(K.data(), m, count, m, turned.data(), m, turned.rows(), mean.row(first).data(),
+                             mean.outerStride());
+    // Panels of one width, filled up with zeros: each row is solved for as it would be alone.
+    parallel_for(
+        (count + solved_together - 1) / solved_together, execution.thread_count(), [&](Index task, int worker) {
+          execution.poll(worker);
+          const Index begin = task * solved_together, rows = std::min(solved_together, count - begin);
+          Matrix<double> V = Matrix<double>::Zero(m, solved_together);
+          V.leftCols(rows) = K.middleRows(begin, rows).transpose();
+          const auto add = [&](const Matrix<double>& factor, double sign) {
+            backend::lower_solve(m, solved_together, factor.data(), factor.outerStride(), V.data(), solved_together);
+            for (Index i = 0; i < rows; ++i) {
+              double square = 0;
+              for (Index j = 0; j < m; ++j) square += V(j, i) * V(j, i);
+              variance[first + begin + i] += sign * square;
+            }
+          };
+          add(process.L, -1);
+          if (process.LB.size() > 0) add(process.LB, 1);
+        });
   }
   variance = variance.cwiseMax(0);  // rounding at rows that the data determines
 }

@@ -72,6 +72,7 @@ Moments group_moments(const FourierMap<double>& map, const CountedRows<T>& rows,
   data.read_at_once(rows.at_once);
   Moments moments(map.n_features(), origin(outputs));
   rows_of(map, data, FeatureStorage::none, execution)->moments(moments);
+  require_finite(moments);
   return moments;
 }
 

@@ -20,7 +20,7 @@ ShiftedPath::ShiftedPath(Matrix<double> H, const Matrix<double>& R, Vector<doubl
                          bool want_vectors, const Execution& execution)
     : factor_(std::move(H)), delta_(std::move(delta)) {
   const Index m = factor_.rows();
-  has_vectors_ = want_vectors || !tridiagonalise(smallest_alpha);
+  has_vectors_ = want_vectors || !tridiagonalise(smallest_alpha, execution);
   if (has_vectors_) {
     values_.resize(m);
     backend::symmetric_eigen(m, factor_.data(), factor_.outerStride(), values_.data(), execution);
@@ -34,12 +34,12 @@ ShiftedPath::ShiftedPath(Matrix<double> H, const Matrix<double>& R, Vector<doubl
 }
 
 // False, and H as it was, when delta H + alpha I may be singular to rounding.
-bool ShiftedPath::tridiagonalise(double smallest_alpha) {
+bool ShiftedPath::tridiagonalise(double smallest_alpha, const Execution& execution) {
   const Index m = factor_.rows();
   factor_.triangularView<Eigen::StrictlyUpper>() = factor_.transpose();
   const Vector<double> own_diagonal = factor_.diagonal();
   diagonal_.resize(m), off_diagonal_ = Vector<double>::Zero(m), scales_.resize(m);
-  backend::tridiagonalise(m, factor_.data(), m, diagonal_.data(), off_diagonal_.data(), scales_.data());
+  backend::tridiagonalise(m, factor_.data(), m, diagonal_.data(), off_diagonal_.data(), scales_.data(), execution);
   values_ = diagonal_;
   Vector<double> spoilt = off_diagonal_;
   backend::tridiagonal_eigenvalues(m, values_.data(), spoilt.data());

@@ -32,7 +32,7 @@ class ShiftedPath {
   Vector<double> filter(double delta, double alpha) const { return (delta * values_.array() + alpha).inverse(); }
 
  private:
-  bool tridiagonalise(double smallest_alpha);
+  bool tridiagonalise(double smallest_alpha, const Execution& execution);
   void solve_rotated(double alpha, Eigen::Ref<Matrix<double>, 0, Eigen::OuterStride<>> x) const;
   void rotate_back(Matrix<double>& x, const Execution& execution) const;
 

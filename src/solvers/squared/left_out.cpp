@@ -20,11 +20,11 @@ constexpr double least_left = 1e-11;
 
 // Up to so many rows leverages are computed, above they are estimated where that is as good.
 constexpr Index rows_computed = 2000;
-constexpr Index directions = 128;  // of a sketch, before it is asked whether there are enough
+constexpr Index directions_asked = 128;  // of a sketch, before it is asked whether there are enough
 
 // Of them, those that are multiplied at a time: as large as rows_left_out_together, if that is not very little.
 Index directions_together(Index rows, Index order) {
-  return std::clamp<Index>(2 * rows_left_out_together(order, 1) * order / (rows + order), 4, directions);
+  return std::clamp<Index>(2 * rows_left_out_together(order, 1) * order / (rows + order), 4, directions_asked);
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ std::vector<bool> LeftOut::estimate(double delta, const Whiten& whiten, const Fe
     k += count;
   };
   while (true) {
-    for (const Index end = k + directions; k < end;) add(std::min(together, end - k));
+    for (const Index end = k + directions_asked; k < end;) add(std::min(together, end - k));
     const double leverage = delta * squares.dot(weights_) / (static_cast<double>(k) * weights_.sum());
     const double needed = 2 * std::pow(leverage / precision, 2);
     if (needed > static_cast<double>(m) / 4) return known;

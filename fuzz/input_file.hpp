@@ -1,0 +1,49 @@
+// fuzz/input_file.hpp -- bytes as a file with an ending, for readers that take a path; in memory where the system has a
+// folder for that.
+#pragma once
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace carmina::fuzz {
+
+class InputFile {
+ public:
+  InputFile(std::string_view ending, std::span<const std::uint8_t> bytes) : path_(folder() + "input") {
+    path_ += ending;
+    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  ~InputFile() { ::unlink(path_.c_str()); }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  const std::string& path() const { return path_; }
+
+  // Of this process alone, removed when it ends.
+  static const std::string& folder() {
+    static const struct Folder {
+      Folder() {
+        const char* memory = "/dev/shm";
+        const auto parent = std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+        path = (parent / ("carmina-fuzz-" + std::to_string(::getpid()))).string() + "/";
+        std::filesystem::create_directory(path);
+      }
+      ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+      }
+      std::string path;
+    } it;
+    return it.path;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace carmina::fuzz
