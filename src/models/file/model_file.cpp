@@ -24,18 +24,7 @@ namespace {
 template <Real T>
 constexpr const char* dtype_of = sizeof(T) == 4 ? "F32" : "F64";
 
-using Sink = std::function<void(const void*, std::size_t)>;
 using Source = std::function<void(void*, std::size_t)>;  // the next bytes, all of them or an Error
-
-void write_to(const Sink& sink, const ModelFile& file) {
-  layout::Head head = layout::make_head(file);
-  layout::Checksum checksum;
-  checksum.add(head.bytes.data(), head.bytes.size());
-  for (const Tensor* tensor : head.order) checksum.add(tensor->bytes.data(), tensor->bytes.size());
-  layout::set_checksum(head.bytes, checksum.digits());
-  sink(head.bytes.data(), head.bytes.size());
-  for (const Tensor* tensor : head.order) sink(tensor->bytes.data(), tensor->bytes.size());
-}
 
 ModelFile read_from(const Source& read, std::uint64_t size, const std::string& source) {
   require(size > layout::length_size, "{}: truncated or not a Carmina model: it has {} bytes", source, size);
@@ -108,7 +97,7 @@ const std::string& ModelFile::text(const std::string& name) const {
 
 void write_model_file(const std::string& path, const ModelFile& file) {
   AtomicFile out(path);
-  write_to([&](const void* data, std::size_t size) { out.write(data, size); }, file);
+  layout::write([&](const void* data, std::size_t size) { out.write(data, size); }, file);
   out.commit();
 }
 
@@ -130,11 +119,11 @@ ModelFile read_model_file(const std::string& path) {
 
 std::vector<std::byte> encode_model(const ModelFile& file) {
   std::vector<std::byte> bytes;
-  const Sink append = [&](const void* data, std::size_t size) {
+  const auto append = [&](const void* data, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), first, first + size);
   };
-  write_to(append, file);
+  layout::write(append, file);
   return bytes;
 }
 
