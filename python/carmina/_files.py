@@ -122,6 +122,8 @@ def _plain(name: str, value: Any, machine: _core.Machine) -> Any:
         return {"loss": type(value).__name__, **value._parameters}
     if isinstance(value, sketches.SketchDistribution):
         return {"sketch": type(value).__name__, **value._parameters}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if name == "random_state" and isinstance(value, (np.random.RandomState, np.random.Generator)):
         return machine.record["random_state"]
     if isinstance(value, dict):  # keys of JSON would be text

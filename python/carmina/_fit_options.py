@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,7 @@ class ParametersAsOptions:
     validation_fraction: float = 0.1
     n_iter_no_change: int = 10
     metric: str = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
 
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, kernels
 from carmina._fit_options import ParametersAsOptions
 from carmina._path import AlphaPath, alpha_list, path_of
-from carmina._validation import checked_rows, finite_sum, memory_bytes, thread_count
+from carmina._validation import checked_rows, checkpoint_path, finite_sum, memory_bytes, thread_count
 
 
 @dataclass(frozen=True)
@@ -244,10 +244,14 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
         return checked_rows(self, X, y, filled=self.fill_missing, dtype=dtypes, **targets)
 
     def _fit_task(self: Estimator, task: FitTask) -> Estimator:
+        task.options.checkpoint = self._checkpoint()  # of this fit, not of others by its options
         machine = _core.Machine.fit(task.X, task.Y, task.weights, task.options, **self._resources())
         self._take(machine, task.attributes)
         self._warn()
         return self
+
+    def _checkpoint(self) -> str:
+        return checkpoint_path(self.checkpoint, self.random_state)
 
     def _take(self: Estimator, machine: _core.Machine, attributes: dict[str, Any]) -> Estimator:
         """Be the estimator whose fit gave this machine."""

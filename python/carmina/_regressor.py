@@ -102,6 +102,11 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         Of kernels by name: distances between inputs as they are, or in a metric that is learnt from average
         outer products of the gradients of a first fit; "auto": such a metric, or a width for each input by
         evidence, where left-out rows gain by more than a standard error.
+    checkpoint : path or None, default=None
+        A file that the state of the fit is kept in while it runs, written every ten seconds at most and
+        removed when the fit ends. After the process was killed, the same `fit` of an estimator with the same
+        parameters goes on from there and gives the same model; a file of another fit is refused.
+        `random_state` must be an integer.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from carmina import _core, _files, kernels
 from carmina._machine import SolveReport
 from carmina._mixture_options import options_of
 from carmina._seen_score import SeenTargetsRegressor
-from carmina._validation import column_names, integer, memory_bytes, seed_of, thread_count
+from carmina._validation import checkpoint_path, column_names, integer, memory_bytes, seed_of, thread_count
 
 
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
@@ -89,6 +89,8 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
         where `memory_budget` asks for it.
     random_state, n_jobs, memory_budget, verbose
         As for `KernelRegressor`. `verbose` shows the evidence every 50 steps.
+    checkpoint : path or None
+        A file for the state of the fit while it runs, as for `KernelRegressor`.
 
     Attributes
     ----------
@@ -143,6 +145,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
     n_jobs: int | None = None
     memory_budget: int | str | None = None
     verbose: bool = False
+    checkpoint: str | os.PathLike[str] | None = None
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -159,6 +162,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
         """
         task = self._task(X, y, sample_weight)
+        task[-1].checkpoint = checkpoint_path(self.checkpoint, self.random_state)
         machine = _core.MixtureMachine.fit(*task, **self._resources())
         return self._take(machine, task)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -93,6 +94,20 @@ def seed_of(random_state: int | np.random.RandomState | np.random.Generator | No
     if random_state is None:
         return int(np.random.randint(largest))
     raise ValueError(f"random_state must be None, an integer or a NumPy generator, found {random_state!r}")
+
+
+def checkpoint_path(path: Any, random_state: Any) -> str:
+    """Where the state of a fit is kept; empty: nowhere."""
+    if path is None:
+        return ""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ValueError(f"checkpoint must be the path of a file or None, found {path!r}")
+    if not isinstance(random_state, numbers.Integral):
+        raise ValueError(
+            "checkpoint needs an integer as random_state, with which the fit that goes on draws what the "
+            f"first one drew, found {random_state!r}"
+        )
+    return os.fspath(path)
 
 
 def thread_count(n_jobs: int | None) -> int:

@@ -91,6 +91,12 @@ void bind_fit_options(nb::module_& m) {
       .def_rw("fill_missing", &FitOptions::fill_missing)
       .def_rw("solver", &FitOptions::solver)
       .def_rw("seed", &FitOptions::seed)
+      .def_prop_rw(
+          "checkpoint", [](const FitOptions& o) { return o.checkpoint.path; },
+          [](FitOptions& o, const std::string& path) { o.checkpoint.path = path; })
+      .def_prop_rw(
+          "checkpoint_seconds", [](const FitOptions& o) { return o.checkpoint.seconds; },
+          [](FitOptions& o, double seconds) { o.checkpoint.seconds = seconds; })
       .def_rw("keep_moments", &FitOptions::keep_moments)
       .def_rw("estimate_noise", &FitOptions::estimate_noise)
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))

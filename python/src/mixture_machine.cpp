@@ -189,6 +189,12 @@ void bind_options(nb::module_& m) {
       .def_rw("input_names", &Options::input_names)
       .def_rw("target_names", &Options::target_names)
       .def_rw("seed", &Options::seed)
+      .def_prop_rw(
+          "checkpoint", [](const Options& o) { return o.checkpoint.path; },
+          [](Options& o, const std::string& path) { o.checkpoint.path = path; })
+      .def_prop_rw(
+          "checkpoint_seconds", [](const Options& o) { return o.checkpoint.seconds; },
+          [](Options& o, double seconds) { o.checkpoint.seconds = seconds; })
       .def_prop_ro("takes_missing_targets", [](const Options& o) { return o.inference == Inference::fourier; })
       .def_prop_ro(
           "spectral_points",

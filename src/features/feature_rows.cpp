@@ -15,7 +15,7 @@ namespace {
 
 }  // namespace
 
-void FeatureRows::moments(Moments&) const { unknown("moments"); }
+void FeatureRows::moments(Moments&, const SavedLoop&) const { unknown("moments"); }
 RowSums FeatureRows::sums(const Vector<double>&) const { unknown("sums with their targets"); }
 void FeatureRows::adjoint(const Matrix<double>&, Matrix<double>&) const { unknown("adjoint product"); }
 void FeatureRows::normal(const Matrix<double>&, Matrix<double>&) const { unknown("normal product"); }

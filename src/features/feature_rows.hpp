@@ -8,6 +8,7 @@
 // column, F_ij = phi_ij . C, and adjoint and gram sum over the outputs too; u is (n p), output after output of a row.
 #pragma once
 #include "backends/reduced_gram.hpp"
+#include "core/checkpoint.hpp"
 #include "data/data_rows.hpp"
 #include "features/map_operations.hpp"
 #include "features/moments.hpp"
@@ -53,8 +54,8 @@ class FeatureRows {
   // K (n, n) of kernel_rows: theta are then coefficients of the rows, with |theta|^2 = thetaᵀ K theta. Else null.
   virtual const Matrix<double>* kernel() const { return nullptr; }
 
-  // Sums over rows. moments adds to what is there.
-  virtual void moments(Moments& into) const;
+  // Sums over rows. moments adds to what is there; the sums of closed segments may be kept while it runs.
+  virtual void moments(Moments& into, const SavedLoop& saved = {}) const;
   virtual RowSums sums(const Vector<double>& origin) const;
   // out (features, q) = phiᵀ R, R (n, q)
   virtual void adjoint(const Matrix<double>& R, Matrix<double>& out) const;

@@ -55,18 +55,33 @@ Matrix<double> MapRows<M>::accumulated(const char* phase, Index q, const Residua
   return std::move(sum.total()[0]);
 }
 
+// A state is that of closed segments. Rows that an earlier run has summed are read, not made features of.
 template <ScalarMap M>
-void MapRows<M>::moments(Moments& into) const {
+void MapRows<M>::moments(Moments& into, const SavedLoop& saved) const {
+  Index done = 0;  // rows
+  Resumable loop(saved, [&](LoopState& state) { state("sums", into.sums), state("rows", done); });
+  into.rows += done;
+  if (loop.ended()) return loop.end();
   MomentsBuilder<T> builder(into, rows(), grid_, execution_);
-  data_.for_blocks("fitting", execution_, [&](const RowBlock<T>& block) {
+  const auto add = [&](const RowBlock<T>& block) {
     builder.add(block, [&](Index first, Index count, T* out, Index ld, int) {
       if (!stored_) return evaluate_few(map_, block.X + first * block.x_stride, block.x_stride, count, out, ld);
       for (Index i = 0; i < count; ++i) {
         std::copy_n(stored_->row(block.first_row + first + i).data(), features(), out + i * ld);
       }
     });
+  };
+  data_.for_blocks("fitting", execution_, [&](const RowBlock<T>& block) {
+    for (Index begin = 0, end = 0; begin < block.rows; begin = end) {
+      end = std::min(block.rows, begin + grid_.segment - (block.first_row + begin) % grid_.segment);
+      if (block.first_row + end <= done) continue;
+      add(block.part(begin, end - begin));
+      done = block.first_row + end;
+      if (done % grid_.segment == 0) loop.step();
+    }
   });
   builder.finish();
+  loop.end();
 }
 
 template <ScalarMap M>

@@ -33,7 +33,7 @@ class MapRows : public FeatureRows {
     stored_ = &own_;
   }
 
-  void moments(Moments& into) const override;
+  void moments(Moments& into, const SavedLoop& saved) const override;
   RowSums sums(const Vector<double>& origin) const override;
   void adjoint(const Matrix<double>& R, Matrix<double>& out) const override;
   void normal(const Matrix<double>& P, Matrix<double>& out) const override;

@@ -20,6 +20,16 @@ struct RowBlock {
   Index rows = 0, dim_in = 0, dim_out = 0, x_stride = 0, y_stride = 0;
   Index first_row = 0;  // of this block in the whole source
 
+  RowBlock part(Index begin, Index count) const {
+    RowBlock some = *this;
+    some.X += begin * x_stride;
+    if (Y) some.Y += begin * y_stride;
+    if (weights) some.weights += begin;
+    some.rows = count;
+    some.first_row += begin;
+    return some;
+  }
+
   auto inputs() const {
     return Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>(X, rows, dim_in, Eigen::OuterStride<>(x_stride));
   }

@@ -7,6 +7,7 @@
 #include <carmina/kernels/spectrum.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/models/adam_options.hpp>
+#include <carmina/models/checkpoint_options.hpp>
 #include <carmina/sketches/distribution.hpp>
 #include <cstdint>
 #include <optional>
@@ -103,6 +104,7 @@ struct FitOptions : EarlyStopping {
   bool keep_moments = false;  // of a Fourier fit, for the variance of its predictions: memory for one more matrix
 
   std::vector<std::string> input_names, target_names;  // kept in the model, so that columns are found by name again
+  CheckpointOptions checkpoint;                        // where the state of the fit is kept while it runs
   Execution execution;
 
   void check() const;  // Error for a value out of range

@@ -14,6 +14,7 @@
 namespace carmina {
 
 struct Moments;  // sums over the rows of a fit
+class CheckpointFile;
 template <Real T>
 struct MachineMap;  // what predictions are made of: random features, or the rows that are kept
 
@@ -141,6 +142,9 @@ class KernelMachine {
   }
 
  private:
+  static KernelMachine fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
+                           CheckpointFile* checkpoint);
+
   Kernel kernel_;
   std::shared_ptr<const Map> map_;
   Matrix<T> coefficients_, output_root_;

@@ -76,6 +76,7 @@ struct SpectralMixtureOptions {
   std::optional<Mixture> start = {};  // in the place of the data's own spectrum
   std::uint64_t seed = 0;
   std::vector<std::string> input_names = {}, target_names = {};  // kept in the model
+  CheckpointOptions checkpoint = {};                             // where the state of the fit is kept while it runs
   Execution execution = {};
   // Called after each step: start, step, the objective (evidence less divergence).
   std::function<void(Index start, Index step, double value)> on_step = {};

@@ -1,6 +1,7 @@
 // models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
 #include "models/file/fit_record_json.hpp"
+#include "models/file/kernel_json.hpp"
 #include "models/file/moments_file.hpp"
 #include "models/file/tensor_table.hpp"
 #include "models/machine/machine_map.hpp"
@@ -18,42 +19,9 @@ constexpr const char* precision_name = std::same_as<T, float> ? "float32" : "flo
 template <Real T>
 constexpr const char* precision_type = std::same_as<T, float> ? "F32" : "F64";
 
-// A kernel is a list of terms; the output matrix of term i is the tensor "output_matrix.i", a mixture's arrays are
-// "mixture_weights.i", "mixture_means.i" and "mixture_scales.i".
-void put_mixture(ModelFile& file, std::size_t i, const Mixture& mixture) {
-  file.put<double>(format_text("mixture_weights.{}", i), Matrix<double>(mixture.weights));
-  file.put<double>(format_text("mixture_means.{}", i), mixture.means);
-  file.put<double>(format_text("mixture_scales.{}", i), mixture.scales);
-}
-
 SpectralMixture get_mixture(const ModelFile& file, std::size_t i, const std::string& family) {
   const auto array = [&](const char* what) { return file.get<double>(format_text("mixture_{}.{}", what, i)); };
   return SpectralMixture(array("weights").reshaped<Eigen::RowMajor>(), array("means"), array("scales"), family);
-}
-
-Json to_json(const Kernel& kernel, ModelFile& file) {
-  Json terms = Json::array();
-  for (const Term& term : kernel.terms()) {
-    require(!std::holds_alternative<Callable>(term.scalar) && !std::holds_alternative<UserSpectrum>(term.coupling),
-            "a model whose kernel is made of functions (Callable, Spectral, FromSignature) cannot be saved: files hold "
-            "numbers, never code");
-    Json json = {{"weight", term.weight},
-                 {"name", kernel_name(term.scalar)},
-                 {"length_scale", length_scale_values(term.scalar)},
-                 {"parameters", kernel_parameters(term.scalar)},
-                 {"coupling", coupling_name(term.coupling)}};
-    if (const auto* mixture = std::get_if<SpectralMixture>(&term.scalar)) {
-      json["family"] = family_name(mixture->mixture().family);
-      put_mixture(file, terms.size(), mixture->mixture());
-    }
-    if (has_bounded_features(term.coupling)) json["bounded"] = true;
-    if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
-      json["coupling"] = "matrix";
-      file.put<double>(format_text("output_matrix.{}", terms.size()), matrix->A());
-    }
-    terms.push_back(std::move(json));
-  }
-  return terms;
 }
 
 Kernel kernel_from(const Json& json, const ModelFile& file) {
@@ -127,7 +95,12 @@ ModelFile KernelMachine<T>::to_file(KernelStorage storage, bool variances) const
   }
   put_patterns(file, record_, variances);
   Json description = {{"fit", record_to_json(record_)}};
-  if (storage == KernelStorage::in_file) description["kernel"] = to_json(kernel_, file);
+  if (storage == KernelStorage::in_file) {
+    require(!made_of_functions(kernel_),
+            "a model whose kernel is made of functions (Callable, Spectral, FromSignature) cannot be saved: files hold "
+            "numbers, never code");
+    description["kernel"] = kernel_to_json(kernel_, file);
+  }
   std::visit(
       [&file]<class M>(const M& map) {
         if constexpr (std::same_as<M, FourierMap<T>>) {

@@ -27,18 +27,7 @@ namespace {
 template <Real T>
 constexpr const char* dtype_of = sizeof(T) == 4 ? "F32" : "F64";
 
-using Sink = std::function<void(const void*, std::size_t)>;
 using Source = std::function<void(void*, std::size_t)>;  // the next bytes, all of them or an Error
-
-void write_to(const Sink& sink, const ModelFile& file) {
-  layout::Head head = layout::make_head(file);
-  layout::Checksum checksum;
-  checksum.add(head.bytes.data(), head.bytes.size());
-  for (const Tensor* tensor : head.order) checksum.add(tensor->bytes.data(), tensor->bytes.size());
-  layout::set_checksum(head.bytes, checksum.digits());
-  sink(head.bytes.data(), head.bytes.size());
-  for (const Tensor* tensor : head.order) sink(tensor->bytes.data(), tensor->bytes.size());
-}
 
 // Of a file of `size` bytes, `header` of them JSON: as tensors and, once more, as what is made of them; a JSON value
 // takes up to thirty times its text.
@@ -122,7 +111,7 @@ const std::string& ModelFile::text(const std::string& name) const {
 
 void write_model_file(const std::string& path, const ModelFile& file) {
   AtomicFile out(path);
-  write_to([&](const void* data, std::size_t size) { out.write(data, size); }, file);
+  layout::write([&](const void* data, std::size_t size) { out.write(data, size); }, file);
   out.commit();
 }
 
@@ -145,11 +134,11 @@ ModelFile read_model_file(const std::string& path, std::size_t memory_budget) {
 
 std::vector<std::byte> encode_model(const ModelFile& file) {
   std::vector<std::byte> bytes;
-  const Sink append = [&](const void* data, std::size_t size) {
+  const auto append = [&](const void* data, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), first, first + size);
   };
-  write_to(append, file);
+  layout::write(append, file);
   return bytes;
 }
 

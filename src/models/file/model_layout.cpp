@@ -58,7 +58,7 @@ void set_checksum(std::string& head, const std::string& digits) {
   head.replace(checksum_position(head, blank_checksum), digits.size(), digits);
 }
 
-Head make_head(const ModelFile& file) {
+Head make_head(const ModelFile& file, bool bytes_apart) {
   Json metadata = {{"format", "carmina"}, {"version", std::to_string(version)}, {"checksum", blank_checksum}};
   for (const auto& [name, text] : file.texts) {
     require(!own_texts.contains(name), "model file: the text name '{}' is the format's own", name);
@@ -79,7 +79,7 @@ Head make_head(const ModelFile& file) {
     std::uint64_t size = 0;
     require(*name != metadata_key, "model file: the array name '{}' is the format's own", *name);
     require(item_size(tensor->dtype) > 0, "model file: array '{}' has the unknown type '{}'", *name, tensor->dtype);
-    require(byte_size(*tensor, size) && size == tensor->bytes.size(),
+    require(byte_size(*tensor, size) && (bytes_apart || size == tensor->bytes.size()),
             "model file: array '{}' of {} with shape {} holds {} bytes", *name, tensor->dtype, shape_text(*tensor),
             tensor->bytes.size());
     header[*name] = {{"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + size}}};
@@ -101,6 +101,23 @@ Head make_head(const ModelFile& file) {
   }
   head.bytes += text;
   return head;
+}
+
+void write(const Sink& sink, const ModelFile& file, const BytesOf& bytes_of) {
+  Head head = make_head(file, static_cast<bool>(bytes_of));
+  const auto for_tensors = [&](const auto& body) {
+    for (const Tensor* tensor : head.order) {
+      std::uint64_t size = 0;
+      byte_size(*tensor, size);
+      body(bytes_of ? bytes_of(*tensor) : tensor->bytes.data(), size);
+    }
+  };
+  Checksum checksum;
+  checksum.add(head.bytes.data(), head.bytes.size());
+  for_tensors([&](const void* data, std::size_t size) { checksum.add(data, size); });
+  set_checksum(head.bytes, checksum.digits());
+  sink(head.bytes.data(), head.bytes.size());
+  for_tensors(sink);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 #include <carmina/models/model_file.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,11 @@ struct Head {
   std::string bytes;
   std::vector<const Tensor*> order;
 };
-Head make_head(const ModelFile& file);
+Head make_head(const ModelFile& file, bool bytes_apart = false);
+// The whole file: sink(data, size) is called with one part after the other. The bytes of tensors may be elsewhere.
+using Sink = std::function<void(const void* data, std::size_t size)>;
+using BytesOf = std::function<const void*(const Tensor& tensor)>;
+void write(const Sink& sink, const ModelFile& file, const BytesOf& bytes_of = {});
 
 // The CRC-32 of the whole file with the checksum's own digits blank, so that no altered byte goes unnoticed.
 class Checksum {

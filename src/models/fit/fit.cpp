@@ -1,6 +1,7 @@
 // models/fit/fit.cpp -- what is decided before a fit proper: joint quantiles, alpha and widths that are chosen by the
 // data.
 #include "models/choose/choose.hpp"
+#include "models/fit/checkpoint_facts.hpp"
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/learn_from_rows.hpp"
 #include "models/fit/repeated_targets.hpp"
@@ -24,17 +25,32 @@ KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& opt
 template <Real T>
 KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options) {
   options.check();
+  if (!options.checkpoint) return fit(parts, options, nullptr);
+  CheckpointFile checkpoint(options.checkpoint);
+  KernelMachine<T> machine = fit(parts, options, &checkpoint);
+  finish(checkpoint, machine.record_.report);
+  return machine;
+}
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
+                                       CheckpointFile* checkpoint) {
   DataRows<T> rows(parts);
   require(rows.dim_out() > 0, "fit: Y has no columns");
   if (leaves_choices(options)) {
     SolveReport choosing;
-    KernelMachine<T> machine = fit(parts, choose(rows, options, choosing));
+    FitOptions open = options;
+    open.checkpoint = {};  // what is tried has none
+    const FitOptions chosen = choose(rows, open, choosing);
+    chosen.check();
+    KernelMachine<T> machine = fit(parts, chosen, checkpoint);
     SolveReport& report = machine.record_.report;
     report.seconds.insert(report.seconds.begin(), choosing.seconds.begin(), choosing.seconds.end());
     report.choices = std::move(choosing.choices);
     report.text = std::move(choosing.text);
     return machine;
   }
+  if (checkpoint) expect_options(*checkpoint, options);
   const auto* pinball = std::get_if<Pinball>(&options.loss);
   const auto levels = pinball ? static_cast<Index>(pinball->levels.size()) : 1;
   if (rows.dim_out() == 1 && levels > 1) {
@@ -44,7 +60,9 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
       sources.push_back(repeated.emplace_back(std::make_unique<RepeatedTargets<T>>(*part, levels)).get());
     }
     DataRows<T> all(sources);
-    KernelMachine<T> machine = FitPipeline<T>(all, options).run();
+    FitPipeline<T> pipeline(all, options);
+    pipeline.checkpoint = checkpoint;
+    KernelMachine<T> machine = pipeline.run();
     machine.record_.joint_quantiles = true;
     return machine;
   }
@@ -53,12 +71,13 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     SolveReport learning;
     FitOptions learnt = options.without_choices();
     // The evidence is that of features, whatever is fitted with the kernel they find.
-    const LearntKernel found = learn_from_rows(rows, learnt.with_fourier_features(), learning);
+    const LearntKernel found = learn_from_rows(rows, learnt.with_fourier_features(), learning, checkpoint);
     learnt.by_evidence = false;
     learnt.kernel = found.kernel;
     learnt.alpha = found.alpha;
     FitPipeline<T> pipeline(rows, learnt);
     pipeline.known_noise = found.alpha;
+    pipeline.checkpoint = checkpoint;
     KernelMachine<T> machine = pipeline.run();
     FitRecord& record = machine.record_;
     record.evidence = found.evidence;
@@ -71,6 +90,7 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   }
   if (options.alpha_by) {
     FitPipeline<T> pipeline(rows, options);
+    pipeline.checkpoint = checkpoint;
     const auto path = pipeline.run_path(options.alphas.empty() ? path_alphas() : options.alphas,
                                         *options.alpha_by == AlphaScore::leave_one_out);
     const std::size_t best = best_point(path.points(), *options.alpha_by);
@@ -82,7 +102,9 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     message = joined(message, end_of_alphas(path.points(), best));
     return machine;
   }
-  return FitPipeline<T>(rows, options).run();
+  FitPipeline<T> pipeline(rows, options);
+  pipeline.checkpoint = checkpoint;
+  return pipeline.run();
 }
 
 #define CARMINA_INSTANTIATE(T)                                                       \

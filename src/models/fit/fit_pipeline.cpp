@@ -1,6 +1,7 @@
 // models/fit/fit_pipeline.cpp -- prepares a fit, chooses its way and makes the machine.
 #include "models/fit/fit_pipeline.hpp"
 #include "features/sample_map.hpp"
+#include "models/fit/checkpoint_facts.hpp"
 #include "models/fit/ways.hpp"
 
 #include <carmina/core/error.hpp>
@@ -40,6 +41,10 @@ void FitPipeline<T>::prepare() {
   }
   require(summary.target_mean.allFinite(), "fit: the targets are too large to be added up; divide them by one number");
   task.n = static_cast<double>(summary.rows);
+  if (checkpoint) {
+    expect_rows(*checkpoint, rows, summary);
+    expect_kernel(*checkpoint, *kernel, transform);
+  }
   const Index p = rows.dim_out();
   kernel->check_dimensions(rows.dim_in(), p);
   origin = options.fit_intercept ? summary.target_mean : Vector<double>(Vector<double>::Zero(p));
@@ -89,6 +94,7 @@ void FitPipeline<T>::adopt(const PlannedWay& planned) {
   rows.read_at_once(planned.use.rows_at_once);
   report.memory = planned.use.text(plan_.limit);
   report.solver = planned.way->solver.word;
+  if (checkpoint) checkpoint->expect("way", planned.way->name);
 }
 
 // Asked for by name; the only one that fits; or the one of least work among those whose work is known, else the first.
@@ -179,7 +185,7 @@ template <Real T>
 Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
-  features.moments(sums);
+  features.moments(sums, {checkpoint, sums_name});
   require_finite(sums);
   if (options.keep_moments && task.keeps_moments()) moments = std::make_shared<const Moments>(sums);
   return sums;

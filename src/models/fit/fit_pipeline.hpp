@@ -1,6 +1,7 @@
 // models/fit/fit_pipeline.hpp -- one fit: summary of the rows, kernel, plan, a way from the table, machine.
 #pragma once
 #include "features/feature_rows.hpp"
+#include "models/file/checkpoint_file.hpp"
 #include "models/fit/resolve_kernel.hpp"
 #include "models/machine/machine_map.hpp"
 #include "models/plan/memory_plan.hpp"
@@ -78,9 +79,11 @@ class FitPipeline {
   Vector<double> noise;                    // to be kept, as below (FitRecord)
   Matrix<double> left_out;
   std::vector<PatternRecord> patterns;
+  CheckpointFile* checkpoint = nullptr;  // keeps the state of loops
+  std::string sums_name = "sums";        // theirs in it
 
   const ScalarKernel& scalar() const { return kernel->terms()[0].scalar; }
-  IterationOptions iterations() const { return {options.max_iter, options.tol}; }
+  IterationOptions iterations() const { return {options.max_iter, options.tol, checkpoint}; }
   SquaredLossProblem problem() const { return {outputs, task.alpha, options.fit_intercept}; }
   HeldRows<T> held_rows() const;  // all with a positive weight
   DualRows dual_rows(const HeldRows<T>& held) const;

@@ -1,5 +1,6 @@
 // models/fit/learn_from_rows.cpp -- the rows that a kernel is learnt from: all, or an even sample of many.
 #include "models/fit/learn_from_rows.hpp"
+#include "models/fit/checkpoint_facts.hpp"
 #include "models/fit/resolve_kernel.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/plan/memory_plan.hpp"
@@ -11,7 +12,8 @@
 namespace carmina {
 
 template <Real T>
-LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, SolveReport& report) {
+LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, SolveReport& report,
+                             CheckpointFile* checkpoint) {
   PhaseTimer timer(report, "evidence");
   const Index d = rows.dim_in(), p = rows.dim_out();
   rows.read_at_once(block_rows(d + p, options.execution));
@@ -29,9 +31,11 @@ LearntKernel learn_from_rows(DataRows<T>& rows, const FitOptions& options, Solve
   if (options.fit_intercept) {
     some.Y = (some.Y.template cast<double>().rowwise() - summary.target_mean.transpose()).template cast<T>();
   }
-  return learn_kernel<T>(some.X, some.Y, some.weights_or_null(), kernel, options);
+  if (checkpoint) expect_rows(*checkpoint, rows, summary);
+  return learn_kernel<T>(some.X, some.Y, some.weights_or_null(), kernel, options,
+                         {.max_iter = 200, .tol = 1e-5, .saved = {checkpoint, "evidence"}});
 }
-template LearntKernel learn_from_rows(DataRows<float>&, const FitOptions&, SolveReport&);
-template LearntKernel learn_from_rows(DataRows<double>&, const FitOptions&, SolveReport&);
+template LearntKernel learn_from_rows(DataRows<float>&, const FitOptions&, SolveReport&, CheckpointFile*);
+template LearntKernel learn_from_rows(DataRows<double>&, const FitOptions&, SolveReport&, CheckpointFile*);
 
 }  // namespace carmina

@@ -20,6 +20,6 @@ struct LearntKernel {
 // the kernel sees it; Y about its mean. Terms without a width learn their multiple alone.
 template <Real T>
 LearntKernel learn_kernel(ConstView<T> X, ConstView<T> Y, const T* weights, const Kernel& start,
-                          const FitOptions& options, const AscentOptions& ascent = {200, 1e-5});
+                          const FitOptions& options, const AscentOptions& ascent = {.max_iter = 200, .tol = 1e-5});
 
 }  // namespace carmina

@@ -108,6 +108,8 @@ PatternProblem<T>::PatternProblem(FitPipeline<T>& whole, const PosedSystem<T>& a
   fit.outputs = whole.outputs_of(pattern);
   fit.origin = whole.origin_of(pattern);
   fit.known_noise = whole.known_noise;
+  fit.checkpoint = whole.checkpoint;
+  fit.sums_name = format_text("sums of output {}", pattern.columns[0]);
   if (all.primal()) {
     posed.features = all.features;
     features = posed.features(rows_);

@@ -86,7 +86,7 @@ KernelMachine<T> run_normal(FitPipeline<T>& fit, const Way<T>&) {
       const auto rows = features(own);
       if (!system) system.emplace(space, rows->features(), fit.origin, fit.options.fit_intercept, fit.execution);
       Moments sums(rows->features(), fit.origin_of(pattern));
-      rows->moments(sums);
+      rows->moments(sums, {fit.checkpoint, format_text("sums of output {}", pattern.columns[0])});
       require_finite(sums);
       system->add(sums, pattern.columns);
     }

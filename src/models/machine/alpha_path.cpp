@@ -70,6 +70,7 @@ template <Real T>
 MachinePath<T> fit_path(RowSource<T>& rows, const FitOptions& options, const std::vector<double>& alphas,
                         bool leave_one_out) {
   options.check();
+  require(!options.checkpoint, "path: a checkpoint is for one fit, here are many");
   require(rows.dim_out() > 0, "fit: Y has no columns");
   DataRows<T> data(rows);
   const FitOptions fixed = options.without_choices();

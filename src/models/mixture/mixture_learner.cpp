@@ -82,11 +82,12 @@ template <Real T>
 class MixtureLearner {
  public:
   MixtureLearner(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                 const SpectralMixtureOptions& options, Index longest_grid)
+                 const SpectralMixtureOptions& options, Index longest_grid, Checkpoint* checkpoint)
       : rows_(rows),
         groups_(groups),
         options_(options),
         longest_grid_(longest_grid),
+        checkpoint_(checkpoint),
         targets_(rows.Y, rows.weights, options.fit_intercept,
                  options.inference != Inference::fourier || is_differential(options.coupling)) {
     const T* weights = rows.weights.size() > 0 ? rows.weights.data() : nullptr;
@@ -174,6 +175,8 @@ class MixtureLearner {
     return found;
   }
 
+  SavedLoop saved(Index start) const { return {checkpoint_, format_text("start {}", start)}; }
+
   void climb(Index start, LearntMixture& found) {
     const SpectralParameters first = start_parameters(start);
     const bool learn_factors = std::holds_alternative<LearntFactors>(first.coupling) && targets_.Y.cols() > 1 &&
@@ -206,13 +209,14 @@ class MixtureLearner {
         if (gradient && std::isfinite(value)) *gradient = coordinates.pull_back(parameters, by);
         return value;
       };
-      const AscentResult result = lbfgs_ascent(value_at, at, {options_.max_iter, options_.tol}, on_step);
+      const AscentResult result =
+          lbfgs_ascent(value_at, at, {options_.max_iter, options_.tol, true, saved(start)}, on_step);
       at = result.at;
       found.curve = result.values;
       report.iterations = result.iterations;
       if (result.converged) report.status = SolveStatus::converged;
     } else {
-      step_by_step(coordinates, natural, at, found, on_step);
+      step_by_step(coordinates, natural, saved(start), at, found, on_step);
     }
     report.objective = found.curve.empty() ? std::numeric_limits<double>::quiet_NaN() : found.curve.back();
     report.reason = automatic ? format_text("{}: inference '{}'", report.solver, inference_name(options_.inference))
@@ -225,12 +229,19 @@ class MixtureLearner {
   }
 
   // Spectral points are new at each step [Jung2019, Algorithm 1], with temperature T / t.
-  void step_by_step(const SpectralCoordinates& coordinates, bool natural, Vector<double>& at, LearntMixture& found,
-                    const AscentStep& on_step) {
+  void step_by_step(const SpectralCoordinates& coordinates, bool natural, const SavedLoop& saved, Vector<double>& at,
+                    LearntMixture& found, const AscentStep& on_step) {
     AdamAscent adam(at.size());
     Plateau plateau(plateau_window, plateau_patience, options_.tol);
     const auto steps = static_cast<double>(options_.max_iter);
-    for (Index t = 1; t <= options_.max_iter; ++t) {
+    Index t = 1;
+    bool converged = false;
+    Resumable loop(saved, [&](LoopState& state) {
+      state("at", at), state("curve", found.curve), state("t", t), state("converged", converged);
+      state("iterations", found.report.iterations), adam.name(state), plateau.name(state);
+    });
+    for (; !loop.ended() && t <= options_.max_iter; ++t) {
+      loop.step();
       const SpectralParameters parameters = coordinates.decode(at);
       SpectralParameters by;
       const double temperature = steps / static_cast<double>(t);
@@ -254,11 +265,11 @@ class MixtureLearner {
       coordinates.clamp(at);
       found.report.iterations = t;
       on_step(t, value);
-      if (plateau.reached(value)) {
-        found.report.status = SolveStatus::converged;
-        break;
-      }
+      converged = plateau.reached(value);
+      if (converged) break;
     }
+    loop.end();
+    if (converged) found.report.status = SolveStatus::converged;
   }
 
   // Back to the targets' own units; the spectral points of the draws.
@@ -303,6 +314,7 @@ class MixtureLearner {
   const std::vector<std::vector<Index>>& groups_;
   const SpectralMixtureOptions& options_;
   Index longest_grid_;
+  Checkpoint* checkpoint_;
   StandardTargets targets_;
   Matrix<double> wide_;  // the inputs in double, where a process of float rows needs them
   std::unique_ptr<MixtureObjective> objective_;
@@ -312,15 +324,16 @@ class MixtureLearner {
 
 template <Real T>
 LearntMixture learn_mixture(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean) {
-  MixtureLearner<T> learner(rows, groups, options, longest_grid);
+                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean,
+                            Checkpoint* checkpoint) {
+  MixtureLearner<T> learner(rows, groups, options, longest_grid, checkpoint);
   mean = learner.mean();
   return learner.run();
 }
 
 template LearntMixture learn_mixture(const MergedRows<float>&, const std::vector<std::vector<Index>>&,
-                                     const SpectralMixtureOptions&, Index, Vector<double>&);
+                                     const SpectralMixtureOptions&, Index, Vector<double>&, Checkpoint*);
 template LearntMixture learn_mixture(const MergedRows<double>&, const std::vector<std::vector<Index>>&,
-                                     const SpectralMixtureOptions&, Index, Vector<double>&);
+                                     const SpectralMixtureOptions&, Index, Vector<double>&, Checkpoint*);
 
 }  // namespace carmina

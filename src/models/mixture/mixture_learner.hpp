@@ -29,14 +29,16 @@ struct LearntMixture {
 // `groups`: outputs whose targets are there in the same rows.
 
 // The best of the starts, with the posterior of these rows; targets are taken about `mean`. `longest_grid`: places of a
-// series whose spectrum is the start (models/mixture/empirical_spectrum.hpp).
+// series whose spectrum is the start (models/mixture/empirical_spectrum.hpp). The steps' state is kept in `checkpoint`.
 template <Real T>
 LearntMixture learn_mixture(const MergedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean);
+                            const SpectralMixtureOptions& options, Index longest_grid, Vector<double>& mean,
+                            Checkpoint* checkpoint = nullptr);
 
 // The posterior of all rows at parameters and points that are there, in the place of the one that is.
 template <Real T>
 void set_posterior(const CountedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                   const Vector<double>& mean, const SpectralMixtureOptions& options, LearntMixture& learnt);
+                   const Vector<double>& mean, const SpectralMixtureOptions& options, LearntMixture& learnt,
+                   Checkpoint* checkpoint = nullptr);
 
 }  // namespace carmina

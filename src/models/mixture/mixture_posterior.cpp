@@ -53,12 +53,14 @@ double exact_value(const MixtureProcess& process, const Matrix<double>& Y, const
 
 template <Real T>
 void set_posterior(const CountedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
-                   const Vector<double>& mean, const SpectralMixtureOptions& options, LearntMixture& learnt) {
+                   const Vector<double>& mean, const SpectralMixtureOptions& options, LearntMixture& learnt,
+                   Checkpoint* checkpoint) {
   learnt.posteriors.clear();
   learnt.process = {};
   learnt.evidence = 0;
   for (const WeightedFrequencies& points : learnt.points) {
-    learnt.posteriors.push_back(streamed_posterior(rows, points, mean, groups, options.execution));
+    const SavedLoop saved{checkpoint, format_text("posterior {}", learnt.posteriors.size())};
+    learnt.posteriors.push_back(streamed_posterior(rows, points, mean, groups, options.execution, saved));
     learnt.evidence += learnt.posteriors.back().evidence / static_cast<double>(learnt.points.size());
   }
   if (options.inference == Inference::fourier) return;
@@ -74,8 +76,8 @@ void set_posterior(const CountedRows<T>& rows, const std::vector<std::vector<Ind
   }
 }
 template void set_posterior(const CountedRows<float>&, const std::vector<std::vector<Index>>&, const Vector<double>&,
-                            const SpectralMixtureOptions&, LearntMixture&);
+                            const SpectralMixtureOptions&, LearntMixture&, Checkpoint*);
 template void set_posterior(const CountedRows<double>&, const std::vector<std::vector<Index>>&, const Vector<double>&,
-                            const SpectralMixtureOptions&, LearntMixture&);
+                            const SpectralMixtureOptions&, LearntMixture&, Checkpoint*);
 
 }  // namespace carmina

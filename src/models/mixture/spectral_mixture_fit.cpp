@@ -1,5 +1,6 @@
 // models/mixture/spectral_mixture_fit.cpp -- the path of a spectral mixture: plan, a first pass over the rows, those to
 // learn from, learning, the posterior of all rows, machine.
+#include "models/fit/checkpoint_facts.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/fit/summary.hpp"
 #include "models/mixture/mixture_learner.hpp"
@@ -114,6 +115,9 @@ void check_data(const SpectralMixtureOptions& options, Index d, Index p) {
 template <Real T>
 SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const SpectralMixtureOptions& options) {
   options.check();
+  std::optional<CheckpointFile> checkpoint;
+  if (options.checkpoint) expect_options(checkpoint.emplace(options.checkpoint), options);
+  CheckpointFile* const saved = checkpoint ? &*checkpoint : nullptr;
   DataRows<T> rows(source);
   const Index d = rows.dim_in(), p = rows.dim_out();
   check_data(options, d, p);
@@ -141,19 +145,21 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
     if (some.weights.size() > 0 || some.X.rows() <= most_merged) some.merge();
   }
   SpectralMixtureMachine machine;
-  LearntMixture learnt = learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_);
+  if (saved) expect_rows(*saved, some, rows.rows(), summary.target_mean);
+  LearntMixture learnt = learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_, saved);
   if (!sampler.all()) {
     some = {};
     if (options.fit_intercept) machine.intercept_ = summary.target_mean;
     PhaseTimer timer(learnt.report, "posterior of all rows");
     set_posterior(CountedRows<T>{source, rows.rows(), plan.rows_at_once}, summary.groups, machine.intercept_, options,
-                  learnt);
+                  learnt, saved);
   }
 
   check_learnt(learnt, machine.intercept_);
   machine.options_ = options;
   machine.options_.execution = {};
   machine.options_.on_step = {};
+  machine.options_.checkpoint = {};
   machine.options_.learning_rows = sampler.all() ? 0 : plan.learning;
   machine.inference_ = options.inference;
   machine.parameters_ = std::move(learnt.parameters);
@@ -181,6 +187,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
   }
   count_without_target(summary.without_target, record.report);
   record.report.seconds.insert(record.report.seconds.begin(), before.seconds.begin(), before.seconds.end());
+  if (saved) finish(*saved, record.report);
   return machine;
 }
 template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<float>&, const SpectralMixtureOptions&);

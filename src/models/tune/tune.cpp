@@ -279,6 +279,7 @@ std::vector<double> default_alphas(const Loss& loss) {
 
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {
+  require(!given.fit.checkpoint, "tune: a checkpoint is for one fit, here are many");
   TuneOptions options = given;
   options.fit = given.fit.without_choices();
   options.fit.alpha_by.reset();  // trials have an alpha each

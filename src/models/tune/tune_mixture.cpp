@@ -37,6 +37,7 @@ double held_bytes(const SpectralMixtureOptions& options, Index d, Index p, doubl
 
 template <Real T>
 MixtureTuneResult tune_mixture(RowSource<T>& rows, const SpectralMixtureOptions& options, std::vector<Index> counts) {
+  require(!options.checkpoint, "tune: a checkpoint is for one fit, here are many");
   require(!options.start, "tune: a given start has its own number of components");
   if (counts.empty()) counts = usual_mixture_counts(options);
   SpectralMixtureOptions trial = options;

@@ -41,14 +41,26 @@ AscentResult lbfgs_ascent(const SmoothObjective& objective, Vector<double> start
   AscentResult result;
   Vector<double> gradient(start.size()), next_gradient(start.size());
   result.at = std::move(start);
-  result.value = objective(result.at, &gradient);
+  std::deque<Move> moves;
+  Resumable loop(options.saved, [&](LoopState& state) {
+    std::size_t kept = moves.size();
+    state("at", result.at), state("value", result.value), state("iterations", result.iterations);
+    state("converged", result.converged), state("values", result.values), state("gradient", gradient);
+    state("moves", kept);
+    kept = std::min(kept, moves_kept);
+    moves.resize(kept);
+    for (std::size_t k = 0; k < kept; ++k) {
+      state(format_text("step {}", k), moves[k].step), state(format_text("change {}", k), moves[k].change);
+    }
+  });
+  if (!loop.resumed()) result.value = objective(result.at, &gradient);
   if (!std::isfinite(result.value) || !gradient.allFinite()) {
     require(!options.finite_start, "lbfgs: the function is not finite at the start");
     result.value = -std::numeric_limits<double>::infinity();
     return result;
   }
-  std::deque<Move> moves;
-  while (result.iterations < options.max_iter) {
+  while (!loop.ended() && result.iterations < options.max_iter) {
+    loop.step();
     Vector<double> direction = ascent_direction(moves, gradient);
     double slope = direction.dot(gradient);
     if (!(slope > 0) || !direction.allFinite()) moves.clear(), direction = gradient, slope = gradient.squaredNorm();
@@ -104,6 +116,7 @@ AscentResult lbfgs_ascent(const SmoothObjective& objective, Vector<double> start
       }
     }
   }
+  loop.end();
   return result;
 }
 

@@ -1,6 +1,8 @@
 // solvers/evidence/ascent.hpp -- maximising a smooth function of a few hundred numbers by its gradient: L-BFGS where
 // the function is fixed, Adam where every look at it is a new draw.
 #pragma once
+#include "core/checkpoint.hpp"
+
 #include <carmina/core/matrix.hpp>
 #include <functional>
 #include <vector>
@@ -11,6 +13,7 @@ struct AscentOptions {
   Index max_iter = 500;
   double tol = 1e-6;         // relative progress below which it stops: of ten steps of L-BFGS
   bool finite_start = true;  // a start outside of the domain is an error; otherwise the end, of value -infinity
+  SavedLoop saved = {};      // where the state is kept between steps
 };
 
 struct AscentResult {
@@ -34,6 +37,9 @@ class AdamAscent {
  public:
   explicit AdamAscent(Index size) : first_(Vector<double>::Zero(size)), second_(first_) {}
   void step(const Vector<double>& gradient, double rate, Vector<double>& at);
+  void name(LoopState& state) {
+    state("first", first_), state("second", second_), state("power1", power1_), state("power2", power2_);
+  }
 
  private:
   Vector<double> first_, second_;
@@ -46,6 +52,9 @@ class Plateau {
  public:
   Plateau(Index window, Index patience, double tol) : window_(window), patience_(patience), tol_(tol) {}
   bool reached(double value);
+  void name(LoopState& state) {
+    state("seen", seen_), state("without", without_), state("sum", sum_), state("best mean", best_), state("any", any_);
+  }
 
  private:
   Index window_, patience_, seen_ = 0, without_ = 0;

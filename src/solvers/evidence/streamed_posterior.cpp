@@ -66,12 +66,12 @@ class GroupRows final : public RowSource<double> {
 
 template <Real T>
 Moments group_moments(const FourierMap<double>& map, const CountedRows<T>& rows, const std::vector<Index>& outputs,
-                      const Vector<double>& origin, const Execution& execution) {
+                      const Vector<double>& origin, const Execution& execution, const SavedLoop& saved) {
   GroupRows<T> group(rows, outputs);
   DataRows<double> data(group);
   data.read_at_once(rows.at_once);
   Moments moments(map.n_features(), origin(outputs));
-  rows_of(map, data, FeatureStorage::none, execution)->moments(moments);
+  rows_of(map, data, FeatureStorage::none, execution)->moments(moments, saved);
   require_finite(moments);
   return moments;
 }
@@ -81,7 +81,7 @@ Moments group_moments(const FourierMap<double>& map, const CountedRows<T>& rows,
 template <Real T>
 FourierPosterior streamed_posterior(const CountedRows<T>& rows, const WeightedFrequencies& at,
                                     const Vector<double>& origin, const std::vector<std::vector<Index>>& groups,
-                                    const Execution& execution) {
+                                    const Execution& execution, const SavedLoop& saved) {
   require(!at.separate, "posterior: separate outputs have no common one");
   const Index d = rows.source.dim_in(), p = rows.source.dim_out();
   require(at.W.cols() == d && at.dim_out() == p && origin.size() == p,
@@ -91,7 +91,10 @@ FourierPosterior streamed_posterior(const CountedRows<T>& rows, const WeightedFr
   const FrequencyFactors factors(at, std::sqrt(static_cast<double>(at.size())));
   const Index m = map.n_features(), r = factors.columns();
   std::vector<Moments> sums;
-  for (const auto& outputs : groups) sums.push_back(group_moments(map, rows, outputs, origin, execution));
+  for (const auto& outputs : groups) {
+    const SavedLoop own{saved.in, format_text("{} {}", saved.name, sums.size())};
+    sums.push_back(group_moments(map, rows, outputs, origin, execution, own));
+  }
 
   FourierPosterior result;
   result.L.setIdentity(r, r);
@@ -130,9 +133,9 @@ FourierPosterior streamed_posterior(const CountedRows<T>& rows, const WeightedFr
 }
 template FourierPosterior streamed_posterior(const CountedRows<float>&, const WeightedFrequencies&,
                                              const Vector<double>&, const std::vector<std::vector<Index>>&,
-                                             const Execution&);
+                                             const Execution&, const SavedLoop&);
 template FourierPosterior streamed_posterior(const CountedRows<double>&, const WeightedFrequencies&,
                                              const Vector<double>&, const std::vector<std::vector<Index>>&,
-                                             const Execution&);
+                                             const Execution&, const SavedLoop&);
 
 }  // namespace carmina

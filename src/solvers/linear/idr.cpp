@@ -29,26 +29,43 @@ double stabilising_step(const Vector<double>& t, const Vector<double>& r) {
   return cosine > 0 && cosine < 0.7 ? omega * 0.7 / cosine : omega;
 }
 
-// One run of the recurrence from x, r = b - A x. Ends at |r| <= goal, at max_iter products, or when it breaks down.
-void run(const SquareProduct& product, const Eigen::MatrixXd& shadow, double goal, const IterationOptions& options,
-         const Execution& execution, Vector<double>& x, Vector<double>& r, Index& products) {
-  const Index size = x.size(), width = shadow.cols();
-  Eigen::MatrixXd G = Eigen::MatrixXd::Zero(size, width), U = G, mass = Eigen::MatrixXd::Identity(width, width);
-  Vector<double> v, t, image;
+// Where the recurrence stands: x, r = b - A x, and since it began, when `open`, its vectors.
+struct Recurrence {
+  Vector<double> x, r;
+  Index products = 0;
+  Eigen::MatrixXd G = {}, U = {}, mass = {};
   double omega = 1;
-  const auto done = [&] { return r.norm() <= goal || products >= options.max_iter; };
+  bool open = false;
+
+  void begin(Index width) {
+    G = U = Eigen::MatrixXd::Zero(x.size(), width);
+    mass = Eigen::MatrixXd::Identity(width, width);
+    omega = 1;
+    open = true;
+  }
+};
+
+// One run of the recurrence. Ends at |r| <= goal, at max_iter products, or when it breaks down.
+void run(const SquareProduct& product, const Eigen::MatrixXd& shadow, double goal, const IterationOptions& options,
+         const Execution& execution, Recurrence& at, Resumable& loop) {
+  Vector<double>&x = at.x, &r = at.r;
+  Eigen::MatrixXd &G = at.G, &U = at.U, &mass = at.mass;
+  const Index width = shadow.cols();
+  Vector<double> v, t, image;
+  const auto done = [&] { return r.norm() <= goal || at.products >= options.max_iter; };
   const auto multiply = [&](const Vector<double>& in, Vector<double>& out) {
-    execution.checkpoint({"idr", products++, options.max_iter, "iteration"});
+    execution.checkpoint({"idr", at.products++, options.max_iter, "iteration"});
     product(in, out);
   };
   // [VanGijzen2011, Fig. 2]
   while (!done()) {
+    loop.step();
     Eigen::VectorXd f = shadow.transpose() * r;
     for (Index k = 0; k < width && !done(); ++k) {
       const Index rest = width - k;
       const Eigen::VectorXd c = mass.bottomRightCorner(rest, rest).triangularView<Eigen::Lower>().solve(f.tail(rest));
       v = r - G.rightCols(rest) * c;
-      U.col(k) = (U.rightCols(rest) * c + omega * v).eval();
+      U.col(k) = (U.rightCols(rest) * c + at.omega * v).eval();
       multiply(U.col(k), image);
       G.col(k) = image;
       for (Index i = 0; i < k; ++i) {
@@ -65,10 +82,10 @@ void run(const SquareProduct& product, const Eigen::MatrixXd& shadow, double goa
     }
     if (done()) return;
     multiply(r, t);
-    omega = stabilising_step(t, r);
-    if (omega == 0) return;
-    x += omega * r;
-    r -= omega * t;
+    at.omega = stabilising_step(t, r);
+    if (at.omega == 0) return;
+    x += at.omega * r;
+    r -= at.omega * t;
   }
 }
 
@@ -77,14 +94,22 @@ void run(const SquareProduct& product, const Eigen::MatrixXd& shadow, double goa
 Vector<double> idr(const SquareProduct& product, const Vector<double>& b, std::uint64_t seed, double floor,
                    const IterationOptions& options, const Execution& execution, SolveReport& report) {
   const double start = b.norm();
-  Vector<double> x = Vector<double>::Zero(b.size()), r = b, best = x, image;
+  Recurrence at{.x = Vector<double>::Zero(b.size()), .r = b};
+  Vector<double>&x = at.x, &r = at.r, best = x, image;
   double residual = start > 0 ? 1 : 0, smallest = residual;
-  Index products = 0;
+  std::uint32_t round = 0;
+  Resumable loop({options.checkpoint, "idr"}, [&](LoopState& state) {
+    state("x", at.x), state("r", at.r), state("products", at.products), state("G", at.G), state("U", at.U);
+    state("mass", at.mass), state("omega", at.omega), state("open", at.open), state("best", best);
+    state("residual", residual), state("smallest", smallest), state("round", round);
+  });
   // The recurrence's residual drifts from the true one, and may break down: then it starts again from where it stands,
   // as long as that helps.
-  for (std::uint32_t round = 0; residual > options.tol && products < options.max_iter; ++round) {
-    run(product, shadow_space(b.size(), std::min(s, b.size()), seed, round), options.tol * start, options, execution, x,
-        r, products);
+  for (; !loop.ended() && (at.open || (residual > options.tol && at.products < options.max_iter)); ++round) {
+    const Index width = std::min(s, b.size());
+    if (!at.open) at.begin(width);
+    run(product, shadow_space(b.size(), width, seed, round), options.tol * start, options, execution, at, loop);
+    at.open = false;
     const double estimated = r.norm() / start;
     product(x, image);
     r = b - image;
@@ -95,7 +120,8 @@ Vector<double> idr(const SquareProduct& product, const Vector<double>& b, std::u
     if (rounding) residual = smallest = estimated;  // what is reported is the recurrence's, as for cg
     if (!helped) break;
   }
-  report_iterations("idr", products, smallest, options, report);
+  loop.end();
+  report_iterations("idr", at.products, smallest, options, report);
   return best;
 }
 

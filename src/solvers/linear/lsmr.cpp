@@ -31,7 +31,13 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
   double alpha_bar = norm, zeta_bar = norm * beta, rho = 1, rho_bar = 1, c_bar = 1, s_bar = 0;
   const double start = zeta_bar;
   Index iteration = 0;
-  while (iteration < options.max_iter && std::abs(zeta_bar) > options.tol * start) {
+  Resumable loop({options.checkpoint, "lsmr"}, [&](LoopState& state) {
+    state("u", u), state("v", v), state("h", h), state("h_bar", h_bar), state("x", x), state("norm", norm);
+    state("alpha_bar", alpha_bar), state("zeta_bar", zeta_bar), state("rho", rho), state("rho_bar", rho_bar);
+    state("c_bar", c_bar), state("s_bar", s_bar), state("iteration", iteration);
+  });
+  while (!loop.ended() && iteration < options.max_iter && std::abs(zeta_bar) > options.tol * start) {
+    loop.step();
     execution.checkpoint({"lsmr", iteration, options.max_iter, "iteration"});
     A.forward(v, image);
     u = image - norm * u;
@@ -60,6 +66,7 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
     x += zeta / (rho * rho_bar) * h_bar;
     h = v - theta / rho * h;
   }
+  loop.end();
   report_iterations("lsmr", iteration, start > 0 ? std::abs(zeta_bar) / start : 0.0, options, report);
   return x;
 }

@@ -40,7 +40,12 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
   const Row start = dots(R, R), goal = start * options.tol * options.tol;
   Row square = start, energy = plain ? start : dots(residual, Z);  // |r|^2, <r, M⁻¹ r>
   Index iteration = 0;
-  while (iteration < options.max_iter && (square > goal).any()) {
+  Resumable loop({options.checkpoint, "cg"}, [&](LoopState& state) {
+    state("X", X), state("residual", residual), state("P", P);
+    state("square", square), state("energy", energy), state("iteration", iteration);
+  });
+  while (!loop.ended() && iteration < options.max_iter && (square > goal).any()) {
+    loop.step();
     execution.checkpoint({"cg", iteration, options.max_iter, "iteration"});
     product(P, HP);
     HP = HP * delta.asDiagonal();
@@ -59,6 +64,7 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
     ++iteration;
     if ((step == 0.0).all()) break;
   }
+  loop.end();
   report_iterations("cg", iteration, (start > 0).select((square / start).sqrt(), 0.0).maxCoeff(), options, report);
   return X;
 }

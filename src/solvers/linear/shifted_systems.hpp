@@ -1,6 +1,8 @@
 // solvers/linear/shifted_systems.hpp -- (delta_j H + alpha I) x_j = r_j: what every squared-loss fit with coupled
 // outputs comes down to once the outputs are turned into the eigenbasis of A (mathematics.md 1d, 2b).
 #pragma once
+#include "core/checkpoint.hpp"
+
 #include <carmina/core/execution.hpp>
 #include <carmina/models/report.hpp>
 
@@ -28,7 +30,8 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
 
 struct IterationOptions {
   Index max_iter = 1000;
-  double tol = 1e-6;  // on |r_j| / |rhs_j|, every column
+  double tol = 1e-6;                 // on |r_j| / |rhs_j|, every column
+  Checkpoint* checkpoint = nullptr;  // keeps the state between iterations
 };
 // status, iterations and residual of an iterative solver; a message with advice when it stopped above tol.
 void report_iterations(const char* solver, Index iterations, double residual, const IterationOptions& options,

@@ -40,7 +40,14 @@ class AdamSolver {
     Index epoch = 0, last_gain = 0, idle = 0;
     double wait = idle_epochs;
     bool stopped = false;
-    while (epoch < options_.max_iter && !stopped && rate_ > shortest_step * adam_.learning_rate) {
+    Resumable loop({options_.checkpoint, "adam"}, [&](LoopState& state) {
+      state("epoch", epoch), state("last_gain", last_gain), state("idle", idle), state("wait", wait);
+      state("stopped", stopped), state("rate", rate_), state("lowest", lowest_), state("least", least_);
+      state("best_epoch", best_epoch_), state("steps", steps_), state("unit", unit_), state("slopes", slopes_);
+      at_.name(state, "at"), best_.name(state, "best"), first_.name(state, "first"), second_.name(state, "second");
+    });
+    while (!loop.ended() && epoch < options_.max_iter && !stopped && rate_ > shortest_step * adam_.learning_rate) {
+      loop.step();
       model_.execution().checkpoint({"adam", epoch++, options_.max_iter, "iteration"});
       const Point average = one_epoch(epoch);
       const auto [objective, held_out] = evaluate(average);
@@ -61,6 +68,7 @@ class AdamSolver {
         stopped = stopped || (n_held_ == 0 && gap() <= goal());
       }
     }
+    loop.end();
     finish(epoch, stopped);
     return model_.solution(best_);
   }

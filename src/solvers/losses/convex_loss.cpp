@@ -32,22 +32,22 @@ class ConvexLossSolver {
         options_(options),
         execution_(execution),
         report_(report),
-        direction_(direction) {}
+        direction_(direction),
+        loop_({options.checkpoint, word()}, [this](LoopState& state) { name(state); }) {}
 
   LinearSolution run() {
-    start();
-    Index steps = 0;
-    int stalls = 0, idle_rounds = 0;
-    double last_gap = std::numeric_limits<double>::infinity();
+    if (!loop_.resumed()) start();
+    rounding_ = 1e-12 * std::abs(rows_.value(Matrix<double>::Zero(rows_.rows(), rows_.outputs())));
+    inside_ = loop_.resumed();
     while (true) {
-      const Index made = minimise(options_.max_iter - steps);
-      steps += made;
+      const Index made = minimise(options_.max_iter - steps_);
+      steps_ += made;
       const double gap = certify();
-      execution_.checkpoint({"solving", steps, options_.max_iter, "iteration"});
-      if (gap <= options_.tol || steps >= options_.max_iter) break;
-      if (stalled_ && (rho_ == 0 || ++stalls > 20)) break;
-      idle_rounds = made == 0 ? idle_rounds + 1 : 0;
-      if (idle_rounds > 60) break;
+      execution_.checkpoint({"solving", steps_, options_.max_iter, "iteration"});
+      if (gap <= options_.tol || steps_ >= options_.max_iter) break;
+      if (stalled_ && (rho_ == 0 || ++stalls_ > 20)) break;
+      idle_rounds_ = made == 0 ? idle_rounds_ + 1 : 0;
+      if (idle_rounds_ > 60) break;
       if (rho_ > 0) {
         // Multipliers that move while the point does not would run away from it.
         if (made > 0 || stalled_) lambda_ = G_;
@@ -55,15 +55,15 @@ class ConvexLossSolver {
         // One too small leaves a problem that rounding hides.
         if (stalled_) {
           rho_ *= 8;
-        } else if (gap > last_gap / 4) {
+        } else if (gap > last_gap_ / 4) {
           rho_ /= 2;
         }
-      } else if (gap >= last_gap) {
+      } else if (gap >= last_gap_) {
         break;  // rounding
       }
-      last_gap = gap;
+      last_gap_ = gap;
     }
-    finish(steps);
+    finish();
     return model_.solution(best_);
   }
 
@@ -91,7 +91,6 @@ class ConvexLossSolver {
     }
     best_ = at_;
     best_value_ = rows_.value(F_) + model_.penalty(at_);
-    rounding_ = 1e-12 * std::abs(rows_.value(Matrix<double>::Zero(rows_.rows(), rows_.outputs())));
     lower_ = -std::numeric_limits<double>::infinity();
   }
 
@@ -175,39 +174,45 @@ class ConvexLossSolver {
 
   // Steps on the smooth problem of the current rho and lambda until its gradient adds little to the gap.
   Index minimise(Index allowed) {
-    LimitedMemory memory;
-    double objective = rows_.envelope(F_, lambda_, rho_, G_) + model_.penalty(at_);
-    Point gradient = model_.gradient(at_, G_);
-    stalled_ = false;
-    for (Index step = 0;; ++step) {
-      if (small(gradient, step == 0) || step >= allowed) return step;
-      execution_.checkpoint({"solving", step, 0, "iteration"});
+    const double value = rows_.envelope(F_, lambda_, rho_, G_);
+    if (!inside_) {
+      step_ = 0;
+      memory_ = {};
+      objective_ = value + model_.penalty(at_);
+      gradient_ = model_.gradient(at_, G_);
+      stalled_ = false;
+    }
+    inside_ = false;
+    for (;; ++step_) {
+      loop_.step();
+      if (small(gradient_, step_ == 0) || step_ >= allowed) return step_;
+      execution_.checkpoint({"solving", step_, 0, "iteration"});
       Point move;
       if (direction_ == Direction::newton) {
         rows_.curvatures(F_, lambda_, rho_, curvatures_);
-        move = newton_direction(model_, curvatures_, gradient);
+        move = newton_direction(model_, curvatures_, gradient_);
       } else {
         rows_.curvatures(F_, lambda_, rho_, curvatures_);
-        move = memory.direction(model_, std::max(curvatures_.mean, 1e-12), gradient);
+        move = memory_.direction(model_, std::max(curvatures_.mean, 1e-12), gradient_);
       }
-      double slope = model_.dot(gradient, move);
+      double slope = model_.dot(gradient_, move);
       if (!(slope < 0)) {  // rounding, or curvature that was all zero
-        move = model_.precondition(std::max(curvatures_.mean, 1e-12), gradient).scaled(-1);
-        slope = model_.dot(gradient, move);
-        if (!(slope < 0)) return stall(step);
+        move = model_.precondition(std::max(curvatures_.mean, 1e-12), gradient_).scaled(-1);
+        slope = model_.dot(gradient_, move);
+        if (!(slope < 0)) return stall(step_);
       }
       model_.values(move, dF_);
-      double next = objective;
+      double next = objective_;
       const double t = line_search(move, slope, next);
-      if (t == 0) return stall(step);
-      const Point before = gradient;
+      if (t == 0) return stall(step_);
+      const Point before = gradient_;
       at_ = at_.plus(move, t);
       F_.swap(trial_);
-      gradient = model_.gradient(at_, G_, before, t);
-      if (direction_ == Direction::lbfgs) memory.remember(move.scaled(t), gradient.plus(before, -1));
-      const bool no_progress = objective - next <= 1e-15 * std::abs(objective);
-      objective = next;
-      if (no_progress && ++idle_ > 3) return stall(step + 1);
+      gradient_ = model_.gradient(at_, G_, before, t);
+      if (direction_ == Direction::lbfgs) memory_.remember(move.scaled(t), gradient_.plus(before, -1));
+      const bool no_progress = objective_ - next <= 1e-15 * std::abs(objective_);
+      objective_ = next;
+      if (no_progress && ++idle_ > 3) return stall(step_ + 1);
       if (!no_progress) idle_ = 0;
     }
   }
@@ -279,9 +284,20 @@ class ConvexLossSolver {
     return last_relative_gap_;
   }
 
-  void finish(Index steps) {
-    report_.solver = direction_ == Direction::newton ? "newton" : "lbfgs";
-    report_.iterations = std::max<Index>(steps, 1);
+  const char* word() const { return direction_ == Direction::newton ? "newton" : "lbfgs"; }
+
+  // Where a step of minimise() begins. G_ is the envelope's slope at F_, and not named.
+  void name(LoopState& state) {
+    at_.name(state, "at"), best_.name(state, "best"), gradient_.name(state, "gradient"), memory_.name(state);
+    state("F", F_), state("lambda", lambda_), state("rho", rho_), state("objective", objective_);
+    state("best_value", best_value_), state("lower", lower_), state("gap", last_relative_gap_);
+    state("last_gap", last_gap_), state("steps", steps_), state("step", step_), state("idle", idle_);
+    state("stalls", stalls_), state("idle_rounds", idle_rounds_);
+  }
+
+  void finish() {
+    report_.solver = word();
+    report_.iterations = std::max<Index>(steps_, 1);
     report_.residual = last_relative_gap_;
     report_.objective = best_value_;
     if (last_relative_gap_ <= options_.tol) return;
@@ -289,7 +305,7 @@ class ConvexLossSolver {
     report_.message = format_text(
         "{} stopped after {} steps at a relative duality gap of {:.1e}, above tol = {:.1e}; "
         "allow more iterations or a larger tol",
-        report_.solver, steps, last_relative_gap_, options_.tol);
+        report_.solver, steps_, last_relative_gap_, options_.tol);
   }
 
   LossRows rows_;
@@ -303,8 +319,18 @@ class ConvexLossSolver {
   Matrix<double> F_, dF_, trial_, G_, lambda_;  // (n, p)
   RowCurvatures curvatures_;
   double rho_ = 0, best_value_ = 0, rounding_ = 0, lower_ = 0, last_relative_gap_ = 1;
-  int idle_ = 0;
+  double last_gap_ = std::numeric_limits<double>::infinity();
+  Index steps_ = 0;
+  int idle_ = 0, stalls_ = 0, idle_rounds_ = 0;
   bool stalled_ = false;
+
+  // Of the steps on one smooth problem; `inside_`: they were resumed.
+  Point gradient_;
+  LimitedMemory memory_;
+  double objective_ = 0;
+  Index step_ = 0;
+  bool inside_ = false;
+  Resumable loop_;
 };
 
 }  // namespace

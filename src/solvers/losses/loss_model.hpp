@@ -16,6 +16,9 @@ struct Point {
     return {theta + factor * other.theta, b + factor * other.b, image + factor * other.image};
   }
   Point scaled(double factor) const { return {factor * theta, factor * b, factor * image}; }
+  void name(LoopState& state, const std::string& as) {
+    state(as + ".theta", theta), state(as + ".b", b), state(as + ".image", image);
+  }
   // <theta, other.theta>, in the norm that is penalised
   double inner(const Point& other) const { return theta.dot(other.image.size() > 0 ? other.image : other.theta); }
 };

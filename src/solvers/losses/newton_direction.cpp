@@ -295,6 +295,16 @@ Point LimitedMemory::direction(const NewtonModel& model, double curvature, const
   return r.scaled(-1);
 }
 
+void LimitedMemory::name(LoopState& state) {
+  std::size_t count = moves_.size();
+  state("moves", count);
+  count = std::min(count, moves_kept);
+  moves_.resize(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    moves_[k].first.name(state, format_text("move {}", k)), moves_[k].second.name(state, format_text("change {}", k));
+  }
+}
+
 void LimitedMemory::remember(Point move, Point change) {
   if (LossModel::dot(move, change) <= 1e-14 * std::sqrt(LossModel::dot(move, move) * LossModel::dot(change, change)))
     return;

@@ -39,6 +39,7 @@ class LimitedMemory {
  public:
   Point direction(const NewtonModel& model, double curvature, const Point& gradient) const;
   void remember(Point move, Point change);
+  void name(LoopState& state);
 
  private:
   static constexpr std::size_t moves_kept = 12;

@@ -99,6 +99,8 @@ class Descent {
     taken_ = 0;
   }
   const Vector<double>& z() const { return z_; }
+  // Between epochs.
+  void name(LoopState& state) { state("first", first_), state("second", second_), state("taken", taken_); }
 
   // product: M^(-1/2) (H_B + alpha I) M^(-1/2) z
   void step(const Vector<double>& product) {
@@ -157,8 +159,14 @@ LinearSolution solve_in_batches(const char* name, StepRule rule, const ExpandedP
   Eigen::MatrixXd image;
   double smallest = start > 0 ? 1 : 0, factor = 1;
   Index epoch = 0;
+  Resumable loop({options.checkpoint, name}, [&](LoopState& state) {
+    state("theta", theta), state("best", best), state("turned", turned), state("smallest", smallest);
+    state("factor", factor), state("epoch", epoch);
+    descent.name(state);
+  });
   // A step that has become this small makes no difference any more: rounding is reached.
-  while (smallest > goal.tol && epoch < options.max_iter && factor > 1e-3) {
+  while (!loop.ended() && smallest > goal.tol && epoch < options.max_iter && factor > 1e-3) {
+    loop.step();
     execution.checkpoint({name, epoch++, options.max_iter, "iteration"});
     descent.begin(turned, factor * length);
     problem.rows.windows([&](Index first_row, Index rows, const FeatureRows::Gather& gather) {
@@ -185,6 +193,7 @@ LinearSolution solve_in_batches(const char* name, StepRule rule, const ExpandedP
     turned = std::move(reached);
     if (const double relative = residual.norm() / start; relative < smallest) smallest = relative, best = theta;
   }
+  loop.end();
   report_iterations(name, epoch, smallest, goal, report);
   return whole.solution(best);
 }
