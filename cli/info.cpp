@@ -225,6 +225,7 @@ void print_machine(bool json) {
   if (json) {
     const Json about = {{"processor", it.processor},
                         {"instructions", it.instructions},
+                        {"products", it.products},
                         {"blas", it.blas},
                         {"threads", it.threads},
                         {"quota", limited ? Json(it.quota) : Json()},
@@ -242,6 +243,7 @@ void print_machine(bool json) {
   line("processor", it.processor);
   line("instructions", it.instructions);
   line("threads", format_text("{}{}", it.threads, limited ? format_text(", of a quota of {:.3g}", it.quota) : ""));
+  line("products", it.products);
   line("BLAS", it.blas);
   rate("float", it.float_products, it.float_limit);
   rate("double", it.double_products, it.double_limit);

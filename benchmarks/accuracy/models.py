@@ -97,8 +97,8 @@ MODELS = {
     "carmina": Model(carmina, "carmina", n_jobs=True),
     "hist_gradient_boosting": Model(hist_gradient_boosting, "scikit-learn"),
     "lightgbm": Model(lightgbm, "lightgbm"),
-    "kernel_ridge": Model(kernel_ridge, "scikit-learn", NUMBERS, most_rows=4000),
-    "support_vectors": Model(support_vectors, "scikit-learn", most_rows=4000),
+    "kernel_ridge": Model(kernel_ridge, "scikit-learn", NUMBERS, most_rows=10000),
+    "support_vectors": Model(support_vectors, "scikit-learn"),
     "gaussian_process": Model(gaussian_process, "scikit-learn", NUMBERS, most_rows=2000),
 }
 

@@ -67,6 +67,7 @@ void bind_running(nb::module_& m) {
     nb::dict out;
     out["processor"] = it.processor;
     out["instructions"] = it.instructions;
+    out["products"] = it.products;
     out["blas"] = it.blas;
     out["threads"] = it.threads;
     out["quota"] = it.quota;

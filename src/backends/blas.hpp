@@ -1,5 +1,5 @@
-// backends/blas.hpp -- the few BLAS and LAPACK calls the library is written in, row-major, for float and double. All
-// run in the calling thread alone; backends/tiled.hpp has those that take several.
+// backends/blas.hpp -- the few products and factorisations the library is written in, row-major, for float and double.
+// All run in the calling thread alone; backends/tiled.hpp has those that take several.
 #pragma once
 #include <carmina/core/matrix.hpp>
 
@@ -26,24 +26,22 @@ void gram(Index n, Index k, T alpha, const T* A, Index lda, T beta, T* C, Index 
 
 // Factors the symmetric A (n, n), given by its lower triangle, in place as L Lᵀ; the strict upper triangle is left
 // alone. False when A is not positive definite (to rounding); its lower triangle is then spoilt.
-bool cholesky(Index n, double* A, Index lda);
-bool cholesky(Index n, float* A, Index lda);
+template <Real T>
+bool cholesky(Index n, T* A, Index lda);
 
-// X (n, m) <- (L Lᵀ)⁻¹ X with L from cholesky().
-void cholesky_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
-void cholesky_solve(Index n, Index m, const float* L, Index lda, float* X, Index ldx);
+// With L from cholesky(): X (n, m) <- (L Lᵀ)⁻¹ X, L⁻¹ X and L⁻ᵀ X.
+template <Real T>
+void cholesky_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx);
+template <Real T>
+void lower_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx);
+template <Real T>
+void lower_transposed_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx);
 
 // X (m, n) <- X L⁻ᵀ, and the lower triangle of C (n, n) <- C - A Aᵀ, A (n, k): the steps of a factorisation by tiles.
-void right_solve_transposed(Index m, Index n, const double* L, Index lda, double* X, Index ldx);
-void right_solve_transposed(Index m, Index n, const float* L, Index lda, float* X, Index ldx);
-void subtract_own_product(Index n, Index k, const double* A, Index lda, double* C, Index ldc);
-void subtract_own_product(Index n, Index k, const float* A, Index lda, float* C, Index ldc);
-
-// X (n, m) <- L⁻¹ X with L from cholesky().
-void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
-
-// X (n, m) <- L⁻ᵀ X with L from cholesky().
-void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx);
+template <Real T>
+void right_solve_transposed(Index m, Index n, const T* L, Index lda, T* X, Index ldx);
+template <Real T>
+void subtract_own_product(Index n, Index k, const T* A, Index lda, T* C, Index ldc);
 
 // Steps of tridiagonalise() of backends/tiled.hpp. The last `count` rows and columns of the symmetric A (n, n), by its
 // lower triangle: their reflectors, in their rows and `scales`, and W (count, n) such that A - VᵀW - WᵀV is what they

@@ -22,6 +22,14 @@ template <Real T>
 void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
                         Index ldo);
 
+// A product of matrices (backends/cpu/product_loops.hpp) on this instruction set; null where BLAS has better ones.
+template <class T>
+struct ProductTask;
+template <Real T>
+using MatrixProduct = void (*)(const ProductTask<T>&);
+template <Real T>
+MatrixProduct<T> matrix_product();
+
 // A copy of a matrix (count, dim) in panels that fit the registers, for functions of products with short rows: the
 // product of a tile is finished in registers, where a general matrix product would copy, store and load it again.
 template <Real T>

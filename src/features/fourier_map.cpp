@@ -11,13 +11,6 @@
 #include <vector>
 
 namespace carmina {
-namespace {
-
-// Above this, a float phase has lost digits that its sine still needs: phases are made in double, then reduced.
-constexpr double largest_float_frequency = 256;
-
-}  // namespace
-
 template <Real T>
 FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
     : W_(std::move(frequencies)), transform_(std::move(transform)) {

@@ -14,6 +14,9 @@
 
 namespace carmina {
 
+// Above this, a float phase has lost digits that its sine still needs: phases are made in double, then reduced.
+constexpr double largest_float_frequency = 256;
+
 // Terms of a kernel one after the other, `per_term` frequencies each: whole blocks but for each term's last.
 struct HadamardFrequencies {
   Index dim_in = 0, per_term = 0;

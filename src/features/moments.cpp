@@ -17,11 +17,12 @@ constexpr Index rows_together = 128;
 constexpr Index longest_chunk = 4096;  // makes the pass in double over a tile cheap beside its product
 constexpr double largest_chunk_bytes = 512e6;
 
-// Column ranges of about equal width, at most column_tile.
+// Column ranges of about equal width, at most column_tile: all but the last a multiple of what products take at a time.
 struct Tiling {
+  static constexpr Index together = 32;
   Index width, tiles;
   explicit Tiling(Index total) : width(total), tiles((total + column_tile - 1) / column_tile) {}
-  Index begin(Index i) const { return i * width / tiles; }
+  Index begin(Index i) const { return i == tiles ? width : i * width / tiles / together * together; }
   Index size(Index i) const { return begin(i + 1) - begin(i); }
 };
 

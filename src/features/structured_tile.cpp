@@ -13,9 +13,6 @@
 namespace carmina {
 namespace {
 
-// Above this, a float phase has lost digits that its sine still needs.
-constexpr double largest_float_entry = 256;
-
 // The entries of a frequency are about normal, of variance length^2 / n over the square of the width: four deviations.
 bool needs_double(const HadamardFrequencies& w) {
   const double entry = 4 * w.lengths.maxCoeff() / std::sqrt(static_cast<double>(w.block_size()));
@@ -23,7 +20,7 @@ bool needs_double(const HadamardFrequencies& w) {
   for (Index k = 0; k < w.diagonals.rows(); k += 3) {
     inverse_width = std::max(inverse_width, w.diagonals.row(k).cwiseAbs().maxCoeff());
   }
-  return entry * inverse_width > largest_float_entry;
+  return entry * inverse_width > largest_float_frequency;
 }
 
 // n^(-3/2) S, each term's last block filled up with zeros.

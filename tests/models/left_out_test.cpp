@@ -207,6 +207,34 @@ TEST(LeftOut, ASampleOfManyRowsSaysTheSame) {
   EXPECT_NEAR(record.left_out(static_cast<Index>(interval_level(0.99)), 0), 2.576, 0.2);
 }
 
+// Of more than 2,000 rows leverages are estimated where 1 - h is near 1: against all of them, by the features.
+TEST(LeftOut, EstimatedLeveragesSayTheSame) {
+  const Index many = 2200, m = 800;
+  const Matrix<double> X = random_matrix(many, 2, 15);
+  const Matrix<double> Y = Matrix<double>(X.array().sin()) + 0.5 * random_matrix(many, 2, 16);
+  Matrix<double> phi(many, m);
+  evaluate(FourierMap<double>(sample_term_frequencies(Gaussian(0.25), 2, m, 0)), X, View<double>(phi), Execution{});
+  for (const double alpha : {0.01, 1.0, 3.0}) {  // computed, two rounds, one
+    const FitOptions options = options_of(Gaussian(0.25), m, false, alpha);
+    const FitRecord record = KernelMachine<double>::fit(X, Y, options).record();
+    Eigen::MatrixXd system = phi.transpose() * phi;
+    system.diagonal().array() += alpha;
+    const Eigen::LLT<Eigen::MatrixXd> factor(system);
+    const Eigen::MatrixXd hat = factor.solve(phi.transpose());  // (m, many)
+    const Vector<double> left = 1 - phi.cwiseProduct(hat.transpose()).rowwise().sum().array();
+    const Matrix<double> errors = Y - phi * (hat * Y);
+    for (Index a = 0; a < p; ++a) {
+      const Vector<double> scores = errors.col(a).array().abs() / left.array().sqrt();
+      const double noise = scores.squaredNorm() / static_cast<double>(many);
+      EXPECT_NEAR(record.noise[a], noise, 0.004 * noise) << "alpha " << alpha << ", leverage " << 1 - left.mean();
+      std::vector<double> sorted(scores.data(), scores.data() + many);
+      std::sort(sorted.begin(), sorted.end());
+      const double quantile = sorted[static_cast<std::size_t>(std::ceil(0.9 * (many + 1))) - 1] / std::sqrt(noise);
+      EXPECT_NEAR(record.left_out(static_cast<Index>(interval_level(0.9)), a), quantile, 0.01 * quantile);
+    }
+  }
+}
+
 TEST(LeftOut, AnAlphaChosenHasTheNoiseOfThatAlpha) {
   const Data data;
   for (const Kernel& kernel : all_kernels()) {

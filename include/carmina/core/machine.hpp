@@ -7,6 +7,7 @@ namespace carmina {
 struct Machine {
   std::string processor;     // as the system calls it
   std::string instructions;  // of the library's own loops: "avx512", "avx2", "portable"
+  std::string products;      // whose loops multiply matrices: "Carmina's own", "those of BLAS"
   std::string blas;          // its version, and the processor that its kernels were written for
   int threads = 1;           // of a fit that is given no number
   double quota = 0;          // processors' time that a container leaves; infinity where it leaves all

@@ -1,6 +1,7 @@
 // backends/cpu/tiled.cpp -- tasks over tiles; each calls serial BLAS or LAPACK.
 #include "backends/tiled.hpp"
 #include "backends/cpu/lower_tiles.hpp"
+#include "backends/vector_math.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -15,6 +16,7 @@ namespace {
 constexpr Index product_tile = 256;   // rows and columns of a task's result
 constexpr Index solve_columns = 64;   // right-hand sides of a task
 constexpr Index vector_columns = 64;  // eigenvectors of a task: less than a second's work up to order 20,000
+constexpr Index narrow_product = 16;  // that are multiplied one by one
 
 Index count_of(Index total, Index tile) { return (total + tile - 1) / tile; }
 
@@ -52,8 +54,21 @@ template void gemm(Transpose, Transpose, Index, Index, Index, double, const doub
 Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B,
                        const Execution& execution) {
   const bool flip = transpose == Transpose::yes;
-  const Index rows = flip ? A.cols() : A.rows(), inner = flip ? A.rows() : A.cols();
-  Matrix<double> C(rows, B.cols());
+  const Index rows = flip ? A.cols() : A.rows(), inner = flip ? A.rows() : A.cols(), p = B.cols();
+  if (p <= narrow_product) {  // what products of matrices copy would be read once alone
+    Matrix<double> out = Matrix<double>::Zero(flip ? p : rows, flip ? rows : p);
+    const Matrix<double> Bt = flip ? Matrix<double>() : Matrix<double>(B.transpose());
+    for_panels(rows, product_tile, execution, [&](Index first, Index count) {
+      if (flip) {
+        add_transposed_few(A.data() + first, A.cols(), inner, count, B.data(), p, p, out.data() + first, rows);
+      } else {
+        add_product_few(A.data() + first * inner, inner, count, inner, Bt.data(), inner, p, out.data() + first * p, p);
+      }
+    });
+    if (flip) out.transposeInPlace();
+    return out;
+  }
+  Matrix<double> C(rows, p);
   gemm<double>(transpose, Transpose::no, rows, B.cols(), inner, 1.0, A.data(), A.cols(), B.data(), B.cols(), 0.0,
                C.data(), C.cols(), execution);
   return C;

@@ -58,6 +58,13 @@ void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const 
 }
 
 template <Real T>
+MatrixProduct<T> matrix_product() {
+  return functions<T>().matrix_product;
+}
+template MatrixProduct<float> matrix_product();
+template MatrixProduct<double> matrix_product();
+
+template <Real T>
 RowPanels<T>::RowPanels(const T* rows, Index count, Index dim, double factor) : count_(count), dim_(dim) {
   const Index width = functions<T>().panel_rows, panels = (count + width - 1) / width;
   cells_.setZero(panels * width * dim);

@@ -2,6 +2,7 @@
 // instruction set. A last partial vector goes through a padded copy, so each number gets the same arithmetic.
 #pragma once
 #include "backends/cpu/panel_loops.hpp"
+#include "backends/cpu/product_loops.hpp"
 
 #include <carmina/core/matrix.hpp>
 
@@ -20,6 +21,7 @@ struct VectorFunctions {
   void (*cosine_products)(const T*, Index, Index, Index, const T*, const T*, double, Index, Index, T, T*, Index, bool);
   void (*distances)(const T*, Index, Index, Index, const T*, const T*, const T*, Index, Index, T*, Index);
   double (*multiply_adds)(Index, volatile T&);
+  void (*matrix_product)(const ProductTask<T>&);  // null: BLAS has better ones
   Index panel_rows;
 };
 
@@ -187,9 +189,11 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
 
 template <class V>
 VectorFunctions<typename V::Scalar> functions_of() {
+  void (*matrix_product)(const ProductTask<typename V::Scalar>&) = nullptr;
+  if constexpr (V::width > 1) matrix_product = matrix_product_loop<V>;
   return {
       sincos_loop<V>,          exp_loop<V>,       product_loop<V>,       transposed_loop<V>, sincos_products_loop<V>,
-      cosine_products_loop<V>, distances_loop<V>, multiply_adds_loop<V>, panel_rows<V>};
+      cosine_products_loop<V>, distances_loop<V>, multiply_adds_loop<V>, matrix_product,     panel_rows<V>};
 }
 
 template <class Float, class Double>

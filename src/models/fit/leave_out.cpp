@@ -98,10 +98,7 @@ Index rows_left_out(const FitTask& t) {
 void add_left_out(MemoryUse& use, const FitTask& t, double order, double features) {
   if (!t.options.estimate_noise || t.path || t.folds > 0) return;
   const double rows = std::min(t.n, static_cast<double>(rows_left_out(t))), block = t.separable ? 1 : t.p;
-  const double together =
-      std::min(rows, static_cast<double>(rows_left_out_together(static_cast<Index>(order), static_cast<Index>(block))));
-  const double sketch = features > 0 ? sketch_of_leverages(rows, order) : 0;
-  use.add("rows left out", rows * bytes_of_row(t) + (together * (block * order + features) + sketch) * number_bytes);
+  use.add("rows left out", rows * bytes_of_row(t) + numbers_left_out(rows, order, block, features) * number_bytes);
 }
 
 template <Real T>

@@ -1,6 +1,7 @@
 // solvers/losses/convex_loss.cpp -- the method of multipliers around Newton or L-BFGS steps, and the certificate that
 // ends it.
 #include "solvers/losses/convex_loss.hpp"
+#include "backends/tiled.hpp"
 #include "solvers/losses/loss_rows.hpp"
 #include "solvers/losses/newton_direction.hpp"
 
@@ -70,12 +71,8 @@ class ConvexLossSolver {
   // the residuals.
   void start() {
     lambda_ = Matrix<double>::Zero(rows_.rows(), rows_.outputs());
-    double share = 1;
-    if (model_.kernel()) {
-      share = start_from_fewer_rows();
-    } else {
-      at_ = model_.alpha_path_solution();
-    }
+    const double share = by_fewer_rows() ? start_from_fewer_rows() : 1;
+    if (at_.theta.size() == 0) at_ = model_.ridge_solution();
     model_.values(at_, F_);
     if (!rows_.smooth()) {
       const double deviation = rows_.mean_deviation(F_);
@@ -90,41 +87,57 @@ class ConvexLossSolver {
     lower_ = -std::numeric_limits<double>::infinity();
   }
 
-  // Every third row, of three times its weight, solved roughly: a good guess for the few systems of this size. Their
-  // multipliers serve for them, the slopes at the guess for the others; too few rows start from a constant. Returns
-  // what part of the deviation rho should be: how much better the rows that were solved fit than all do tells how far
-  // the guess is off.
+  static constexpr Index few_rows = 150, third = 3;
+
+  // Whether some rows are a start: always for those of a kernel; for features if a kernel matrix of that many rows is
+  // less work than the Gram matrix of all of them.
+  bool by_fewer_rows() const {
+    const Index m = model_.features().features();
+    return model_.kernel() || (!model_.has_blocks() && by_rows(model_.space(), rows_.loss()) &&
+                               rows_.rows() > few_rows && rows_.rows() <= 12 * m);
+  }
+
+  // Every third row, of three times its weight (or fewer rows, as many as features), solved roughly: a good guess for
+  // the few systems of this size. Their multipliers serve for them, the slopes at the guess for the others; too few
+  // rows of a kernel start from a constant. Returns what part of the deviation rho should be: how much better the rows
+  // that were solved fit than all do tells how far the guess is off.
   double start_from_fewer_rows() {
-    constexpr Index few = 150, share = 3;
     const Index n = rows_.rows(), p = rows_.outputs();
     std::vector<Index> weighty, numbers;
     double weight = 0;
     for (Index i = 0; i < n; ++i) {
       if (rows_.weight(i) > 0) weighty.push_back(i);
     }
-    for (std::size_t k = 0; k < weighty.size(); k += share) {
-      numbers.push_back(weighty[k]);
-      weight += rows_.weight(weighty[k]);
+    const auto all_weighty = static_cast<Index>(weighty.size());
+    Index step = third;
+    if (!model_.kernel()) step = std::max(step, all_weighty / model_.features().features());
+    for (Index k = 0; k < all_weighty; k += step) {
+      numbers.push_back(weighty[static_cast<std::size_t>(k)]);
+      weight += rows_.weight(numbers.back());
     }
-    at_ = {Vector<double>::Zero(n * p), Vector<double>::Zero(p), Vector<double>::Zero(n * p)};
-    if (static_cast<Index>(weighty.size()) <= few) {
-      if (model_.has_intercept()) at_.b = rows_.target_means();
+    if (model_.kernel()) at_ = {Vector<double>::Zero(n * p), Vector<double>::Zero(p), Vector<double>::Zero(n * p)};
+    if (all_weighty <= few_rows) {
+      if (model_.kernel() && model_.has_intercept()) at_.b = rows_.target_means();
       return 1;
     }
     const auto count = static_cast<Index>(numbers.size());
-    const Matrix<double> K = (*model_.kernel())(numbers, numbers);
+    Matrix<double> K, phi;
+    if (model_.kernel()) {
+      K = (*model_.kernel())(numbers, numbers);
+    } else {
+      phi = model_.features_of(numbers).transpose();
+      K.setZero(count, count);
+      backend::add_gram(count, phi.rows(), phi.data(), count, K.data(), count, execution_);
+      K.triangularView<Eigen::StrictlyUpper>() = K.transpose();
+    }
     const auto products = kernel_rows(K, execution_);
     const CoefficientSpace space = model_.space().with_features(count);
     SolveReport report;
     ConvexLossSolver fewer(*products, space, rows_.some(numbers, rows_.total_weight() / weight), model_.alpha(),
-                           model_.has_intercept(), direction_, {options_.max_iter, std::max(options_.tol, 1e-2)},
+                           model_.has_intercept(), Direction::newton, {options_.max_iter, std::max(options_.tol, 1e-2)},
                            execution_, report);
     fewer.run();
-    at_.b = fewer.best_.b;
-    for (Index k = 0; k < count; ++k) {
-      at_.theta.segment(numbers[static_cast<std::size_t>(k)] * p, p) = fewer.best_.theta.segment(k * p, p);
-    }
-    model_.set_image(at_);
+    take(fewer.best_, numbers, phi);
     if (rows_.smooth()) return 1;
     model_.values(at_, F_);
     rows_.envelope(F_, lambda_, 0, lambda_);
@@ -132,6 +145,24 @@ class ConvexLossSolver {
     fewer.model_.values(fewer.best_, fewer.F_);
     const double known = fewer.rows_.mean_deviation(fewer.F_), all = rows_.mean_deviation(F_);
     return all > 0 ? std::max(0.2, 1 - known / all) : 1;
+  }
+
+  // Coefficients c of some rows, as a point: phi c of features (features, rows), whose mean the intercept is to make up
+  // for.
+  void take(const Point& few, const std::vector<Index>& numbers, const Matrix<double>& phi) {
+    const Index p = rows_.outputs();
+    const auto count = static_cast<Index>(numbers.size());
+    if (!model_.kernel()) {
+      const Matrix<double> C = phi * Eigen::Map<const Matrix<double>>(few.theta.data(), count, p);
+      at_ = {Eigen::Map<const Vector<double>>(C.data(), C.size()), few.b};
+      at_.b += model_.mean_values(model_.space().expand(at_.theta));
+      return;
+    }
+    at_.b = few.b;
+    for (Index k = 0; k < count; ++k) {
+      at_.theta.segment(numbers[static_cast<std::size_t>(k)] * p, p) = few.theta.segment(k * p, p);
+    }
+    model_.set_image(at_);
   }
 
   // Steps on the smooth problem of the current rho and lambda until its gradient adds little to the gap.

@@ -103,6 +103,22 @@ double LossModel::lower_bound(Matrix<double> G, const Point& at) const {
   return -conjugates - pulled.inner(pulled) / (2 * alpha_);
 }
 
+Matrix<double> LossModel::features_of(const std::vector<Index>& numbers) const {
+  Matrix<double> found(static_cast<Index>(numbers.size()), features_.features()), part;
+  std::vector<Index> places;
+  std::size_t next = 0;
+  features_.windows([&](Index first_row, Index rows, const FeatureRows::Gather& gather) {
+    const auto from = static_cast<Index>(next);
+    for (places.clear(); next < numbers.size() && numbers[next] < first_row + rows; ++next) {
+      places.push_back(numbers[next] - first_row);
+    }
+    if (places.empty()) return;
+    gather(places.data(), static_cast<Index>(places.size()), part);
+    found.middleRows(from, part.rows()) = part;
+  });
+  return found;
+}
+
 LinearSolution LossModel::solution(const Point& at) const {
   LinearSolution found{space_.model_coefficients(at.theta), at.b};
   if (fit_intercept_) found.intercept -= mean_values(space_.expand(at.theta));

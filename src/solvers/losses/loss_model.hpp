@@ -55,6 +55,11 @@ class LossModel {
   double lower_bound(Matrix<double> G, const Point& at) const;
   LinearSolution solution(const Point& at) const;
 
+  // Features of some rows, in ascending order of their numbers: (count, features).
+  Matrix<double> features_of(const std::vector<Index>& numbers) const;
+  // Their mean over the rows, shared by the outputs.
+  Vector<double> mean_of_features() const { return mean_.col(0); }
+
   // The mean of phi C over the rows, (p); zero without an intercept.
   Vector<double> mean_values(const Matrix<double>& C) const;
   // sum_i phi_i r_i (features, q) -> sum_i (phi_i - mean) r_i, where sum_i r_i = total.

@@ -30,6 +30,7 @@ class LossRows {
   const Vector<double>& target_weights() const { return target_weights_; }
   // sum_i w_i y_i over those rows, divided by their weight; zero of an output that no row has.
   Vector<double> target_means() const;
+  const Loss& loss() const { return loss_; }
   bool smooth() const { return carmina::smooth(loss_); }
   // Some of the rows, their weights multiplied.
   LossRows some(const std::vector<Index>& numbers, double factor) const;

@@ -7,18 +7,36 @@
 #include <vector>
 
 namespace carmina {
+namespace {
+
+// X <- H⁻¹ X for H by its lower triangle; false when H is singular to rounding.
+template <class M>
+bool solve_in_place(Matrix<double>& H, M& X, const Execution& execution) {
+  const Index order = H.rows();
+  if (order > 0 && !backend::cholesky(order, H.data(), H.outerStride(), execution)) return false;
+  if (order > 0) backend::cholesky_solve(order, X.cols(), H.data(), H.outerStride(), X.data(), X.cols(), execution);
+  return true;
+}
+
+}  // namespace
 
 NewtonModel::NewtonModel(const FeatureRows& features, const CoefficientSpace& space, const LossRows& rows, double alpha,
                          bool fit_intercept, Execution execution)
-    : LossModel(features, space, rows, alpha, fit_intercept, std::move(execution)) {
-  if (kernel()) return;
-  const Index m = features.features(), p = std::max<Index>(1, features.block_outputs());
+    : LossModel(features, space, rows, alpha, fit_intercept, std::move(execution)) {}
+
+Matrix<double> NewtonModel::weighted_gram() const {
+  const Index m = features().features(), p = std::max<Index>(1, features().block_outputs());
   Matrix<double> G;
-  features.gram(Vector<double>::NullaryExpr(rows.rows() * p, [&](Index i) { return rows.weight(i / p); }), G);
-  for (Index i = 0; fit_intercept && i < m; ++i) {
-    G.row(i).head(i + 1) -= rows.total_weight() * mean().row(i) * mean().topRows(i + 1).transpose();
+  features().gram(Vector<double>::NullaryExpr(rows().rows() * p, [&](Index i) { return rows().weight(i / p); }), G);
+  for (Index i = 0; has_intercept() && i < m; ++i) {
+    G.row(i).head(i + 1) -= rows().total_weight() * mean().row(i) * mean().topRows(i + 1).transpose();
   }
-  inverse_ = space.inverse(G.topLeftCorner(m, m), alpha, this->execution());
+  return G.topLeftCorner(m, m);
+}
+
+const CoefficientSpace::Inverse& NewtonModel::inverse() const {
+  if (!inverse_) inverse_ = space().inverse(weighted_gram(), alpha(), execution());
+  return inverse_;
 }
 
 Point NewtonModel::precondition(double c, const Point& r) const {
@@ -27,10 +45,10 @@ Point NewtonModel::precondition(double c, const Point& r) const {
     out.b = r.b / (c * rows().total_weight());
     return out;
   }
-  return {inverse_(c, r.theta), r.b / (c * rows().total_weight())};
+  return {inverse()(c, r.theta), r.b / (c * rows().total_weight())};
 }
 
-Point NewtonModel::alpha_path_solution() const {
+Point NewtonModel::ridge_solution() const {
   Matrix<double> Y = rows().targets();
   Vector<double> b = Vector<double>::Zero(rows().outputs());
   if (has_intercept()) {
@@ -39,7 +57,13 @@ Point NewtonModel::alpha_path_solution() const {
   }
   Y = Y.array().isNaN().select(0.0, Y);
   rows().apply_weights(Y);
-  return {inverse_(1, pull_back(Y).theta), b};
+  const Vector<double> pulled = pull_back(Y).theta;
+  if (!space().separate() || has_blocks()) return {inverse()(1, pulled), b};
+  Matrix<double> H = std::pow(space().root(0, 0), 2) * weighted_gram();
+  H.diagonal().array() += alpha();
+  Matrix<double> theta = Eigen::Map<const Matrix<double>>(pulled.data(), H.rows(), rows().outputs());
+  if (!solve_in_place(H, theta, execution())) return {inverse()(1, pulled), b};
+  return {Eigen::Map<const Vector<double>>(theta.data(), theta.size()), b};
 }
 
 Matrix<double> NewtonModel::centred_gram(const Vector<double>& u) const {
@@ -59,15 +83,6 @@ Matrix<double> NewtonModel::centred_gram(const Vector<double>& u) const {
 
 namespace {
 
-// X <- H⁻¹ X for H by its lower triangle; false when H is singular to rounding.
-template <class M>
-bool solve_in_place(Matrix<double>& H, M& X, const Execution& execution) {
-  const Index order = H.rows();
-  if (order > 0 && !backend::cholesky(order, H.data(), H.outerStride(), execution)) return false;
-  if (order > 0) backend::cholesky_solve(order, X.cols(), H.data(), H.outerStride(), X.data(), X.cols(), execution);
-  return true;
-}
-
 // The intercept is not penalised: a tenth of a row keeps it in place where no row has curvature.
 double intercept_curvature(const NewtonModel& model, const RowCurvatures& D, double total) {
   return model.has_intercept() ? total + 0.1 * D.of_one_row : 1.0;
@@ -78,23 +93,70 @@ Vector<double> curvature_weights(const NewtonModel& model, const RowCurvatures& 
                                      [&](Index i) { return model.rows().weight(i) * D.diagonal(i, j); });
 }
 
-// Every output on its own: f^2 sum_i u_i z_i z_iᵀ + alpha I, f sum_i u_i z_i and sum_i u_i, f the output's factor.
+struct OutputMove {
+  Vector<double> theta;
+  double b = 0;
+};
+
+// f^2 sum_i u_i z_i z_iᵀ + alpha I, f sum_i u_i z_i and sum_i u_i, f the output's factor; false when singular.
+bool by_features(const NewtonModel& model, const RowCurvatures& D, const Vector<double>& u, OutputMove& move) {
+  const Index m = move.theta.size();
+  const double f = model.space().root(0, 0);
+  Matrix<double> H = model.centred_gram(u);
+  H.topLeftCorner(m, m) *= f * f;
+  H.diagonal().head(m).array() += model.alpha();
+  H.row(m).head(m) *= model.has_intercept() ? f : 0.0;
+  H(m, m) = intercept_curvature(model, D, H(m, m));
+  Vector<double> x(m + 1);
+  x << -move.theta, -move.b;
+  if (!solve_in_place(H, x, model.execution())) return false;
+  move = {x.head(m), x[m]};
+  return true;
+}
+
+// The same by the rows that have curvature. With Z the rows f sqrt(u_i) z_i, s = sqrt(u) and M = Z Zᵀ + alpha I,
+//   H⁻¹ = (I - Zᵀ M⁻¹ Z) / alpha and Z H⁻¹ = M⁻¹ Z, so that for w = M⁻¹ Z g and y = M⁻¹ s
+//   db = (y . Z g - g_b) / (alpha s . y + 0.1 of a row),   d = (Zᵀ w - g) / alpha - db Zᵀ y.
+bool by_curved_rows(const NewtonModel& model, const RowCurvatures& D, const Vector<double>& u,
+                    const std::vector<Index>& curved, OutputMove& move) {
+  const auto order = static_cast<Index>(curved.size());
+  const double f = model.space().root(0, 0), alpha = model.alpha();
+  const Vector<double> s =
+      Vector<double>::NullaryExpr(order, [&](Index a) { return std::sqrt(u[curved[static_cast<std::size_t>(a)]]); });
+  Matrix<double> Z = model.features_of(curved).transpose();  // (m, order)
+  if (model.has_intercept()) Z.colwise() -= model.mean_of_features();
+  Z *= f * s.asDiagonal();
+  Matrix<double> M = Matrix<double>::Zero(order, order), right(order, 2);
+  M.diagonal().setConstant(alpha);
+  backend::add_gram(order, Z.rows(), Z.data(), order, M.data(), order, model.execution());
+  right.col(0) = Z.transpose() * move.theta;
+  right.col(1) = s;
+  const Vector<double> Zg = right.col(0);
+  if (!solve_in_place(M, right, model.execution())) return false;
+  double db = 0;
+  if (model.has_intercept())
+    db = (right.col(1).dot(Zg) - move.b) / intercept_curvature(model, D, alpha * s.dot(right.col(1)));
+  move = {(Z * right.col(0) - move.theta) / alpha - db * (Z * right.col(1)), db};
+  return true;
+}
+
+// Every output on its own.
 bool separate_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient, Point& move) {
   const Index p = model.rows().outputs(), m = gradient.theta.size() / p;
-  const double f = model.space().root(0, 0);
   move = gradient;
+  std::vector<Index> curved;
   for (Index j = 0; j < p; ++j) {
-    Matrix<double> H = model.centred_gram(curvature_weights(model, D, j));
-    H.topLeftCorner(m, m) *= f * f;
-    H.diagonal().head(m).array() += model.alpha();
-    H.row(m).head(m) *= model.has_intercept() ? f : 0.0;
-    H(m, m) = intercept_curvature(model, D, H(m, m));
-    Vector<double> x(m + 1);
-    for (Index k = 0; k < m; ++k) x[k] = -gradient.theta[k * p + j];
-    x[m] = -gradient.b[j];
-    if (!solve_in_place(H, x, model.execution())) return false;
-    for (Index k = 0; k < m; ++k) move.theta[k * p + j] = x[k];
-    move.b[j] = model.has_intercept() ? x[m] : 0.0;
+    const Vector<double> u = curvature_weights(model, D, j);
+    curved.clear();
+    for (Index i = 0; i < u.size(); ++i) {
+      if (u[i] > 0) curved.push_back(i);
+    }
+    OutputMove of_output{Vector<double>::NullaryExpr(m, [&](Index k) { return gradient.theta[k * p + j]; }),
+                         gradient.b[j]};
+    const bool few = static_cast<Index>(curved.size()) < m;
+    if (!(few ? by_curved_rows(model, D, u, curved, of_output) : by_features(model, D, u, of_output))) return false;
+    for (Index k = 0; k < m; ++k) move.theta[k * p + j] = of_output.theta[k];
+    move.b[j] = model.has_intercept() ? of_output.b : 0.0;
   }
   return true;
 }

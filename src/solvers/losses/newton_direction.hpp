@@ -17,16 +17,21 @@ class NewtonModel : public LossModel {
   // About the inverse of the second derivatives when every D_i is c I.
   Point precondition(double c, const Point& r) const;
   // Minimiser of the squared loss; of features.
-  Point alpha_path_solution() const;
+  Point ridge_solution() const;
   // Lower triangle of [z, 1]ᵀ diag(u) [z, 1], z the features about their mean; not for blocks.
   Matrix<double> centred_gram(const Vector<double>& u) const;
 
  private:
-  CoefficientSpace::Inverse inverse_;
+  // It takes an eigendecomposition: made when it is first asked for.
+  const CoefficientSpace::Inverse& inverse() const;
+  // sum_i w_i z_i z_iᵀ, z the features about their mean; lower triangle.
+  Matrix<double> weighted_gram() const;
+
+  mutable CoefficientSpace::Inverse inverse_;
 };
 
 // -H⁻¹ gradient for the second derivatives H given by D: by Cholesky where every output is on its own, of the order of
-// the features, or of the curved rows of a kernel; else by preconditioned conjugate gradients.
+// the features or of the curved rows, whichever are fewer; else by preconditioned conjugate gradients.
 Point newton_direction(const NewtonModel& model, const RowCurvatures& D, const Point& gradient);
 
 // Two loops over the last moves [Nocedal 1980], started from the preconditioner.

@@ -50,13 +50,15 @@ CoefficientSpace::Inverse CoefficientSpace::inverse(Matrix<double> G, double alp
   const Index columns = expansion_ ? 1 : rank_;
   Vector<double> delta = Vector<double>::Ones(columns);
   if (!expansion_ && !outputs_.identity()) delta = outputs_.delta;
-  return [values, vectors, delta, columns, alpha](double c, const Vector<double>& r) -> Vector<double> {
+  return [values, vectors, delta, columns, alpha, execution](double c, const Vector<double>& r) -> Vector<double> {
+    using backend::Transpose;
     const Index order = vectors->rows();
-    Matrix<double> turned = *vectors * Eigen::Map<const Matrix<double>>(r.data(), order, columns);
+    const Matrix<double> R = Eigen::Map<const Matrix<double>>(r.data(), order, columns);
+    Matrix<double> turned = backend::product(Transpose::no, *vectors, R, execution);
     for (Index k = 0; k < order; ++k) {
       for (Index a = 0; a < columns; ++a) turned(k, a) /= c * (*values)[k] * delta[a] + alpha;
     }
-    const Matrix<double> back = vectors->transpose() * turned;
+    const Matrix<double> back = backend::product(Transpose::yes, *vectors, turned, execution);
     return Eigen::Map<const Vector<double>>(back.data(), back.size());
   };
 }

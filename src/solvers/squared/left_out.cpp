@@ -20,16 +20,25 @@ constexpr double least_left = 1e-11;
 
 // Up to so many rows leverages are computed, above they are estimated where that is as good.
 constexpr Index rows_computed = 2000;
-constexpr Index directions = 128;  // of a sketch, at a time
+constexpr Index directions = 128;  // of a sketch, before it is asked whether there are enough
+
+// Of them, those that are multiplied at a time: as large as rows_left_out_together, if that is not very little.
+Index directions_together(Index rows, Index order) {
+  return std::clamp<Index>(2 * rows_left_out_together(order, 1) * order / (rows + order), 4, directions);
+}
 
 }  // namespace
 
 Index rows_left_out_together(Index order, Index block) {
-  return std::clamp<Index>((Index{1} << 19) / std::max<Index>(1, order * block), 8, 256);
+  return std::clamp<Index>((Index{1} << 19) / std::max<Index>(1, order * block), 8, 64);
 }
 
-double sketch_of_leverages(double rows, double order) {
-  return rows > rows_computed ? static_cast<double>(directions) * (rows + order) : 0;
+double numbers_left_out(double rows, double order, double block, double features) {
+  const auto whole = static_cast<Index>(order);
+  const auto together = static_cast<double>(rows_left_out_together(whole, static_cast<Index>(block)));
+  const double computed = std::min(rows, together) * (block * order + features);
+  if (features == 0 || rows <= rows_computed) return computed;
+  return std::max(computed, static_cast<double>(directions_together(static_cast<Index>(rows), whole)) * (rows + order));
 }
 
 LeftOut::LeftOut(const OutputFactor* outputs, Index p, double alpha, bool fit_intercept, double total_weight,
@@ -86,20 +95,26 @@ void LeftOut::add(double delta, const Whiten& whiten, const FeatureRows& rows, c
         Z = phi.transpose();
       }
       whiten.apply(0, Z);
+      Vector<double> norms;
+      if (b == 1) norms = Z.colwise().squaredNorm().transpose();
       for (Index i = 0; i < some; ++i) {
         const Index row = first_row + places[static_cast<std::size_t>(i)];
         const double u = std::min(1.0, weights_[row]);
+        if (b == 1) {
+          const double left = 1 - u * share() - u * delta * norms[i];
+          blocks(row, 0) = left < least_left ? 0 : left;
+          continue;
+        }
         Eigen::Map<Matrix<double>> L(blocks.row(row).data(), b, b);
         L = -u * delta * (Z.middleCols(i * b, b).transpose() * Z.middleCols(i * b, b));
         L.diagonal().array() += 1 - u * share();
-        if (b == 1 && L(0, 0) < least_left) L(0, 0) = 0;
       }
     }
   });
 }
 
 // h = delta |F phi|^2 is the mean of delta (gᵀF phi)^2 over normal g, of which k give it to a relative error of
-// sqrt(2 / k): leverage scores as in Drineas and others, 2012. What counts is 1 - h: of most rows to `precision`, and
+// sqrt(2 / k): leverages as in [Drineas2012]. What counts is 1 - h: of most rows to `precision`, and
 // of the others, whose h is large, it is left to be computed.
 std::vector<bool> LeftOut::estimate(double delta, const Whiten& whiten, const FeatureRows& rows,
                                     const Vector<double>& mean) {
@@ -108,18 +123,22 @@ std::vector<bool> LeftOut::estimate(double delta, const Whiten& whiten, const Fe
   const Random random = Random(0, Stream::sketch).child(1);
   std::vector<bool> known(static_cast<std::size_t>(s));
   Vector<double> squares = Vector<double>::Zero(s);
-  Matrix<double> G(m, directions), F;
-  for (Index k = directions;; k += directions) {
-    for (Index j = 0; j < m; ++j) {
-      for (Index a = 0; a < directions; ++a) {
-        G(j, a) = random.normal(static_cast<std::uint64_t>(j), static_cast<std::uint32_t>(k + a));
-      }
-    }
+  const Index together = directions_together(s, m);
+  Matrix<double> G, F;
+  Index k = 0;
+  const auto add = [&](Index count) {
+    G = Matrix<double>::NullaryExpr(m, count, [&](Index j, Index a) {
+      return random.normal(static_cast<std::uint64_t>(j), static_cast<std::uint32_t>(k + a));
+    });
     whiten.transposed(G);
     rows.forward(G, F);
     if (mean.size() > 0) F.rowwise() -= mean.transpose() * G;
     squares += F.rowwise().squaredNorm();
-    const double leverage = delta * squares.mean() / static_cast<double>(k);
+    k += count;
+  };
+  while (true) {
+    for (const Index end = k + directions; k < end;) add(std::min(together, end - k));
+    const double leverage = delta * squares.dot(weights_) / (static_cast<double>(k) * weights_.sum());
     const double needed = 2 * std::pow(leverage / precision, 2);
     if (needed > static_cast<double>(m) / 4) return known;
     if (static_cast<double>(k) < needed) continue;

@@ -20,8 +20,8 @@ struct LeftOutErrors {
 
 // Rows whose columns of a system make about 4 MB: so many are solved for at a time.
 Index rows_left_out_together(Index order, Index block);
-// Numbers that are held while leverages of that many rows are estimated.
-double sketch_of_leverages(double rows, double order);
+// Numbers that are held meanwhile, for so many rows and a system of that order; `features` is 0 without any.
+double numbers_left_out(double rows, double order, double block, double features);
 
 class LeftOut {
  public:
