@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "interpreter_lock.hpp"
 
 namespace carmina::python {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 template <class Generate>
 nb::tuple generate(Generate&& make) {
   Dataset data = [&] {
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return make();
   }();
   return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)), to_numpy(std::move(data.clean)));
@@ -33,7 +34,7 @@ void bind_data(nb::module_& m) {
       "read_table",
       [](const std::string& path) {
         Table table = [&] {
-          nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return read_table(path);
         }();
         nb::list names, categories;
@@ -84,7 +85,7 @@ void bind_data(nb::module_& m) {
                                       .shared_noise = shared_noise,
                                       .seed = seed};
         Sinusoids data = [&] {
-          nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return sinusoids(kind, n, options);
         }();
         return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)), to_numpy(std::move(data.clean)),

@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "fit_rows.hpp"
+#include "interpreter_lock.hpp"
 #include "kernel_values.hpp"
 #include "loss_values.hpp"
 #include "machine.hpp"
@@ -270,7 +271,7 @@ void bind_machine(nb::module_& m) {
       "load",
       [](const std::string& path) -> nb::object {
         const ModelFile file = [&] {
-          nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return read_model_file(path);
         }();
         const auto type = file.texts.find("type");

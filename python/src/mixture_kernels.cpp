@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "interpreter_lock.hpp"
 #include "kernel_values.hpp"
 
 namespace carmina::python {
@@ -37,7 +38,7 @@ void bind_mixture_kernels(nb::module_& m) {
       [](nb::handle x, nb::handle y) {
         const Vector<double> places = to_numbers(x, "periodogram: x"), values = to_numbers(y, "periodogram: y");
         const Periodogram found = [&] {
-          nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return periodogram(places, values);
         }();
         return nb::make_tuple(to_numpy(found.frequencies), to_numpy(found.power), found.resolution);

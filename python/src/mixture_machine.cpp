@@ -12,6 +12,7 @@
 
 #include "arrays.hpp"
 #include "fit_rows.hpp"
+#include "interpreter_lock.hpp"
 #include "model_state.hpp"
 #include "running.hpp"
 #include "solve_report.hpp"
@@ -31,7 +32,7 @@ auto with_options(nb::handle X, nb::handle Y, nb::handle weights, Options option
   options.execution = make_execution(threads, memory_budget, nb::none());
   if (!on_step.is_none()) {
     options.on_step = [on_step](Index start, Index step, double value) {
-      nb::gil_scoped_acquire locked;
+      const Locked locked;
       on_step(start, step, value);
     };
   }

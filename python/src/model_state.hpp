@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
+#include "interpreter_lock.hpp"
 
 namespace carmina::python {
 
@@ -40,7 +41,7 @@ void def_saved(nb::class_<M>& type, ModelFile (*to_file)(const M&, bool variance
       .def(
           "save",
           [to_file](const M& self, const std::string& path, bool variances) {
-            nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             write_model_file(path, to_file(self, variances));
           },
           nb::arg("path"), nb::arg("variances") = false);

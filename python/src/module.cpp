@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "bindings.hpp"
+#include "interpreter_lock.hpp"
 
 namespace {
 
@@ -22,6 +23,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ library behind the package carmina; its names may change, the package's do not.";
   m.attr("__version__") = CARMINA_VERSION;
   nanobind::register_exception_translator(translate);
+  carmina::python::bind_interpreter_lock(m);
   carmina::python::bind_kernels(m);
   carmina::python::bind_outputs(m);
   carmina::python::bind_losses(m);

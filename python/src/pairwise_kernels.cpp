@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "interpreter_lock.hpp"
 #include "kernel_values.hpp"
 
 namespace carmina::python {
@@ -17,7 +18,7 @@ class HeldFunction {
   explicit HeldFunction(const nb::callable& f) : function_(f.inc_ref().ptr()) { all().insert(this); }
   ~HeldFunction() {
     if (function_ == nullptr) return;
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     all().erase(this);
     Py_CLEAR(function_);
   }
@@ -48,7 +49,7 @@ class PythonFunction {
   nb::object object() const { return held_->object(); }
 
   void operator()(ConstView<double> X, ConstView<double> Z, View<double> out) const {
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     // Copies: the function may keep what it is given.
     const nb::object values = object()(to_numpy(Matrix<double>(X)), to_numpy(Matrix<double>(Z)));
     const Rows<double> rows(values, "Callable: what the function gives");

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/processors.hpp"
+#include "interpreter_lock.hpp"
 
 #include <carmina/core/machine.hpp>
 
@@ -40,8 +41,9 @@ Execution make_execution(int threads, std::size_t memory_budget, nb::handle prog
   execution.threads = threads;
   execution.memory_budget = memory_budget;
   execution.should_stop = [now = Now(50ms)]() mutable {
+    if (must_stop()) return true;
     if (!now()) return false;
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     return false;
   };
@@ -50,7 +52,7 @@ Execution make_execution(int threads, std::size_t memory_budget, nb::handle prog
       const bool another_phase = phase != at.phase;
       if (!now() && !another_phase && at.done != at.total) return;
       phase = at.phase;
-      nb::gil_scoped_acquire locked;
+      const Locked locked;
       progress(phase.c_str(), at.done, at.total);
     };
   }

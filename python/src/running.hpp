@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "interpreter_lock.hpp"
 
 namespace carmina::python {
 
@@ -16,7 +17,7 @@ Execution make_execution(int threads, std::size_t memory_budget, nb::handle prog
 // work.
 template <class Body>
 auto run(const Execution& execution, Body&& body) {
-  nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return std::forward<Body>(body)(execution);
 }
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "interpreter_lock.hpp"
 #include "kernel_values.hpp"
 
 namespace carmina::python {
@@ -18,7 +19,7 @@ class Held {
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   ~Held() {
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     object_.reset();
   }
   const nb::object& operator*() const { return object_; }
@@ -52,7 +53,7 @@ class PythonSpectrum : public Spectrum {
   const nb::object& factor() const { return *factor_; }
 
   Matrix<double> sample(Index count, Index dim_in, const Random& random) const override {
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     // A generator for each stream of the seed: of each term of a sum.
     nb::list entropy;
     for (std::uint64_t i = 0; i < 2; ++i) entropy.append(random.bits(i));
@@ -61,7 +62,7 @@ class PythonSpectrum : public Spectrum {
   }
 
   Matrix<double> factors(const Matrix<double>& W) const override {
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     Matrix<double> all;
     for (Index i = 0; i < W.rows(); ++i) {
       const Matrix<double> B = columns_of((*factor_)(vector_of(W, i)), "Spectral: what factor gave");
@@ -81,7 +82,7 @@ class PythonSpectrum : public Spectrum {
 
 Signature call(const std::shared_ptr<const Held>& K0) {
   return [K0](const Matrix<double>& deltas) {
-    nb::gil_scoped_acquire locked;
+    const Locked locked;
     const nb::object values = as_array<double>((**K0)(to_numpy(Matrix<double>(deltas))));
     const auto shape = nb::cast<std::vector<Index>>(values.attr("shape"));
     const bool matrices = shape.size() == 3 && shape[1] == shape[2];

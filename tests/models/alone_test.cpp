@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include <support/given_numbers.hpp>
 #include "support/random_matrix.hpp"
@@ -95,6 +97,29 @@ TEST(Alone, MixturesWithEachInference) {
     expect_alone<double>(X, 1e12, [&](const Matrix<double>& Z) { return machine.predict(Z); });
     expect_alone<double>(X, 1e12, [&](const Matrix<double>& Z) { return machine.predict_observation(Z).covariance; });
   }
+}
+
+// One model, several threads: they take turns at the pool, and change nothing of it.
+TEST(Alone, ThreadsThatPredictAtOnce) {
+  const Matrix<double> X = random_matrix(300, 3, 5), Y = random_matrix(300, 2, 6);
+  FitOptions options = given_numbers();
+  options.n_components = 60;
+  options.estimate_noise = options.keep_moments = true;
+  const auto machine = KernelMachine<double>::fit(X, Y, options);
+  const Posterior<double> posterior(machine);
+  const Matrix<double> mean = machine.predict(X), covariance = posterior.covariance(X);
+  std::vector<int> wrong(4, 0);
+  {
+    std::vector<std::jthread> threads;
+    for (int& count : wrong) {
+      threads.emplace_back([&] {
+        for (int turn = 0; turn < 20; ++turn) {
+          if (machine.predict(X) != mean || posterior.covariance(X) != covariance) ++count;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
 }  // namespace

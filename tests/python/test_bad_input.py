@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from carmina import KernelRegressor
-from carmina.kernels import Decomposable, Gaussian
+from carmina.kernels import Decomposable, Gaussian, Polynomial
 
 RNG = np.random.default_rng(0)
 X, Y, WEIGHTS = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 2)), RNG.uniform(0.5, 2.0, size=50)
@@ -89,6 +89,24 @@ def test_filling_is_for_missing_inputs_alone():
         model.fit(with_value(X, np.inf), Y)
     with pytest.raises(ValueError, match="infinity"):
         model.fit(X, with_value(Y, np.inf))
+
+
+def test_a_column_that_is_missing_throughout_is_named():
+    empty = X.copy()
+    empty[:, 1] = np.nan
+    for parameters in ({}, {"gamma": 0.5, "alpha": 1.0, "n_components": 10}):
+        with pytest.raises(ValueError, match=r"input column 2.* has no values"):
+            KernelRegressor(fill_missing=True, **parameters).fit(empty, Y)
+
+
+def test_numbers_that_are_not_finite_are_no_model():
+    for parameters, words in (
+        ({"kernel": Polynomial(100, 1.0, 1e4), "approximation": "exact"}, "values are not finite"),
+        ({"gamma": 0.5}, "too large|divide"),
+    ):
+        model = KernelRegressor(alpha=1.0, **parameters)
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, Y if "kernel" in parameters else 1e308 * np.sign(Y))
 
 
 def test_wrong_data_for_predictions():

@@ -186,3 +186,19 @@ def test_the_plan_is_in_the_report(make_problem):
     X, Y, _ = make_problem(300, 3, 2)
     model = regressor(n_components=100, memory_budget="10M", random_state=0).fit(X, Y)
     assert re.fullmatch(r".*B of 10 MB planned: .*", model.report_.memory)
+
+
+def test_cross_validation_keeps_to_the_budget(tmp_path):
+    rows = np.random.default_rng(2).normal(size=(150_000, 6))
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "few.npy", rows[:500])
+    words = ["--targets", "1", "--model", str(tmp_path / "model.safetensors"), "--by", "cv", "--threads", "2"]
+    words += ["--kernel", "gaussian", "--approximation", "fourier", "--components", "40", "--folds", "3"]
+    words += ["--alphas", "1,10", "--length-scales", "1", "--scale", "none"]
+    base = run_program("tune", str(tmp_path / "few.npy"), *words, "--memory", "60M")
+    for loss in ([], ["--loss", "huber", "--kappa", "1"]):
+        many = run_program("tune", str(tmp_path / "rows.npy"), *words, *loss, "--memory", "60M")
+        assert many <= base + 60_000_000, loss
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        run_program("tune", str(tmp_path / "rows.npy"), *words, "--memory", "10M")
+    assert "3 folds hold 150000 rows, which takes" in refused.value.stderr

@@ -167,3 +167,41 @@ def test_the_machine_is_described():
     assert seen["products"] == ("Carmina's own" if vectors else "those of BLAS")
     assert 0 < seen["double_products"] < 2 * seen["double_limit"]
     assert seen["quota"] > 0
+
+
+AT_THE_END = """
+import threading, time
+import numpy as np
+from carmina import KernelRegressor, kernels
+X = np.random.default_rng(0).normal(size=({rows}, 4))
+model = KernelRegressor({options})
+began = threading.Event()
+def fit():
+    began.set()
+    while True:
+        model.fit(X, X[:, 0])
+threading.Thread(target=fit, daemon=True).start()
+began.wait()
+time.sleep({seconds})
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "seconds"),
+    [
+        ("n_components=1000, gamma=0.5, alpha=1.0, verbose=True", 50_000, 0.0),
+        ("n_components=1000, gamma=0.5, alpha=1.0, verbose=True", 50_000, 0.4),
+        ("n_components=10, gamma=0.5, alpha=1.0", 20, 0.1),
+        ("kernels.Callable(lambda X, Z: X @ Z.T), approximation='exact', alpha=1.0", 400, 0.1),
+    ],
+    ids=["at once", "long", "short", "callable"],
+)
+def test_python_may_end_while_a_daemon_thread_fits(options, rows, seconds):
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_THE_END.format(options=options, rows=rows, seconds=seconds)],
+        capture_output=True,
+        timeout=30,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert b"terminate" not in ended.stderr
+    assert b"Fatal" not in ended.stderr
