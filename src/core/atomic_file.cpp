@@ -39,6 +39,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     if (S_ISDIR(info.st_mode)) fail_with(EISDIR);
     require(S_ISREG(info.st_mode), "cannot write '{}': it is not a regular file", path);
   }
+  buffer_.reserve(buffer_size);  // before there is a file: what throws here leaves none
   // A name left behind by a killed process of the same number is stepped over.
   for (int attempt = 0; descriptor_ < 0 && attempt < 100; ++attempt) {
     temporary_ = name_beside(path);
@@ -46,7 +47,6 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     if (descriptor_ < 0 && errno != EEXIST) fail_with(errno);
   }
   if (descriptor_ < 0) fail_with(EEXIST);
-  buffer_.reserve(buffer_size);
 }
 
 AtomicFile::~AtomicFile() {
