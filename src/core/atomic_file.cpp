@@ -93,6 +93,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   }
   const std::string folder = folder_of(target_);
   remove_stale(folder);
+  buffer_.reserve(buffer_size);  // before there is a file: what throws here leaves none
   // A name left behind by a killed process of the same number is stepped over.
   for (int attempt = 0; descriptor_ < 0 && attempt < 100; ++attempt) {
     temporary_ = temporary_in(folder);
@@ -102,7 +103,6 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (descriptor_ < 0) fail_with(EEXIST);
   ::flock(descriptor_, LOCK_EX | LOCK_NB);  // where locks are not known, others go by the process alone
   if (replaces) keep_permissions(info);
-  buffer_.reserve(buffer_size);
 }
 
 // Those of the file that is replaced. The owner, who only the superuser may change, before the mode, which that clears.

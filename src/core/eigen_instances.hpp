@@ -2,6 +2,8 @@
 // instead of in each of them. Part of the precompiled header of our own sources, and of nothing that is installed:
 // their arguments depend on the instruction set that the including file is compiled for.
 #pragma once
+#include <carmina/core/eigen_resize.hpp>
+
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>

@@ -1,6 +1,6 @@
 // core/matrix.hpp -- matrices and borrowed views. Row = sample, row-major, everywhere.
 #pragma once
-#include <Eigen/Core>
+#include <carmina/core/eigen_resize.hpp>
 #include <concepts>
 
 namespace carmina {

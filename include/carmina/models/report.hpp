@@ -45,7 +45,10 @@ class PhaseTimer {
   PhaseTimer(SolveReport& report, std::string phase) : report_(report), phase_(std::move(phase)) {}
   ~PhaseTimer() {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    report_.seconds.emplace_back(phase_, spent.count());
+    try {
+      report_.seconds.emplace_back(std::move(phase_), spent.count());
+    } catch (...) {  // no memory for a line of a report: what ends the fit is another error
+    }
   }
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
