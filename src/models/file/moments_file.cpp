@@ -65,6 +65,7 @@ std::vector<PatternRecord> get_patterns(const ModelFile& file, const FitRecord& 
     seen = file.get<double>("pattern_rows");
     require(seen.rows() == features && seen.cols() == static_cast<Index>(patterns.size()),
             "'pattern_rows' is {} x {}, expected {} x {}", seen.rows(), seen.cols(), features, patterns.size());
+    require(record.rows == features, "'rows' is {}, 'pattern_rows' has {}", record.rows, features);
   }
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     PatternRecord& pattern = patterns[k];
