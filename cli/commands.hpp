@@ -5,6 +5,8 @@
 
 namespace carmina::cli {
 
+void add_commands(CLI::App& program);  // all of them, of which one must be given
+
 void add_fit(CLI::App& program);
 void add_tune(CLI::App& program);
 void add_predict(CLI::App& program);

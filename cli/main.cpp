@@ -32,14 +32,8 @@ int run(int argc, char** argv) {
   CLI::App program("Kernel machines with one or many outputs, on data of any size.", "carmina");
   program.set_version_flag("--version", "carmina " CARMINA_VERSION, "Print the version and exit");
   program.set_help_flag("--help,-h", "Print this help and exit");
-  program.require_subcommand(1);
   program.footer("'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
-  cli::add_fit(program);
-  cli::add_tune(program);
-  cli::add_predict(program);
-  cli::add_evaluate(program);
-  cli::add_info(program);
-  cli::check_numbers(program);
+  cli::add_commands(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -75,12 +75,7 @@ std::vector<std::string> words_of(Bytes bytes) {
 
 void run(const std::vector<std::string>& words) {
   CLI::App program("", "carmina");
-  program.require_subcommand(1);
-  cli::add_fit(program);
-  cli::add_tune(program);
-  cli::add_predict(program);
-  cli::add_evaluate(program);
-  cli::add_info(program);
+  cli::add_commands(program);
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   try {

@@ -1,6 +1,7 @@
 // tests/fuzz/replay_test.cpp -- the targets of fuzz/ without an engine: what was found before, and some inputs more.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -44,15 +45,21 @@ TEST(Fuzz, SmallModelsAreGood) {
   }
 }
 
-// A mutation of a model is a file with a right checksum: it is refused for what it holds.
+// A mutation of a model is a file with a right checksum: it is refused for what it holds. CARMINA_MUTATIONS: how many
+// of each model are tried.
 TEST(Fuzz, MutatedModelsAreErrorsAtWorst) {
+  const char* given = std::getenv("CARMINA_MUTATIONS");
+  const unsigned count = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 60;
   for (const auto& [name, file] : small_models()) {
-    for (unsigned seed = 0; seed < 60; ++seed) {
+    const Content original = bytes_of(file);
+    for (unsigned seed = 0; seed < count; ++seed) {
       SCOPED_TRACE(name + " by " + std::to_string(seed));
-      Content bytes = bytes_of(file);
-      const std::size_t size = bytes.size();
-      bytes.resize(2 * size);
-      bytes.resize(mutate_model(bytes.data(), size, bytes.size(), seed));
+      Content bytes = original;
+      for (unsigned step = 0; step <= seed % 4; ++step) {
+        const std::size_t size = bytes.size();
+        bytes.resize(2 * original.size());
+        bytes.resize(mutate_model(bytes.data(), size, bytes.size(), 4 * seed + step));
+      }
       EXPECT_NO_THROW(run_model(bytes));
     }
   }

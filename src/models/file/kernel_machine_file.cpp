@@ -182,6 +182,8 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map);
     if (!record.exact()) record.moments = get_moments(file, features, intercept.size(), record.rows);
     record.patterns = get_patterns(file, record, features, intercept.size());
+    require(record.patterns.empty() || (kernel.separable() != nullptr && !(record.exact() && fourier)),
+            "'output_pattern' does not go with the kernel and its approximation");
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,

@@ -40,7 +40,9 @@ std::shared_ptr<const Moments> get_moments(const ModelFile& file, Index features
 void put_patterns(ModelFile& file, const FitRecord& record, bool variances) {
   const auto count = static_cast<Index>(record.patterns.size());
   if (count == 0 || !(record.exact() || variances)) return;
-  Matrix<double> of_output(record.target_mean.size(), 1);
+  Index outputs = 0;
+  for (const PatternRecord& pattern : record.patterns) outputs += static_cast<Index>(pattern.columns.size());
+  Matrix<double> of_output(outputs, 1);
   Matrix<double> seen = Matrix<double>::Zero(record.exact() ? record.rows : 0, count);
   for (Index k = 0; k < count; ++k) {
     const PatternRecord& pattern = record.patterns[static_cast<std::size_t>(k)];
@@ -65,6 +67,7 @@ std::vector<PatternRecord> get_patterns(const ModelFile& file, const FitRecord& 
     seen = file.get<double>("pattern_rows");
     require(seen.rows() == features && seen.cols() == static_cast<Index>(patterns.size()),
             "'pattern_rows' is {} x {}, expected {} x {}", seen.rows(), seen.cols(), features, patterns.size());
+    require(record.rows == features, "'rows' is {}, 'pattern_rows' has {}", record.rows, features);
   }
   for (std::size_t k = 0; k < patterns.size(); ++k) {
     PatternRecord& pattern = patterns[k];

@@ -42,12 +42,12 @@ void check_rows(const ConstView<T>& X, Index dim_in, bool fills, bool narrow) {
   }
 }
 
-// The caller's precision, in which a number of the model's may be none.
+// In the caller's precision, where a number of the model's may be none. Ends of intervals may be infinite.
 template <Real T, Real M>
-Matrix<T> finite_in(const Matrix<M>& values, const char* what, const char* of_what) {
+Matrix<T> finite_in(const Matrix<M>& values, const char* what, const char* of_what, bool may_be_infinite = false) {
   Matrix<T> out = values.template cast<T>();
   for (Index i = 0; i < out.rows(); ++i) {
-    if (out.row(i).allFinite()) continue;
+    if (may_be_infinite ? !out.row(i).hasNaN() : out.row(i).allFinite()) continue;
     throw RowError(what, i, format_text("the inputs are too large: the {} is not a finite number", of_what));
   }
   return out;
@@ -124,7 +124,8 @@ struct Predictor::State {
     const auto ends = [&]<Real M>(const KernelMachine<M>& machine) -> Matrix<T> {
       check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
       const auto kept = posterior<M>(machine, execution);
-      return kept->interval(in_precision<M>(X), coverage, joint, execution).template cast<T>();
+      return finite_in<T>(kept->interval(in_precision<M>(X), coverage, joint, execution), "predict_interval",
+                          "end of an interval", true);
     };
     return std::visit(ends, std::get<AnyKernelMachine>(model));
   }

@@ -1,0 +1,17 @@
+// cli/commands.cpp -- the commands together.
+#include "commands.hpp"
+#include "options.hpp"
+
+namespace carmina::cli {
+
+void add_commands(CLI::App& program) {
+  program.require_subcommand(1);
+  add_fit(program);
+  add_tune(program);
+  add_predict(program);
+  add_evaluate(program);
+  add_info(program);
+  check_numbers(program);
+}
+
+}  // namespace carmina::cli
