@@ -18,6 +18,7 @@ KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform t
   const Index d = anchors_.cols();
   require(anchors_.rows() > 0 && d > 0, "KernelMap: anchors are empty ({} x {})", anchors_.rows(), d);
   check_dimension(kernel_, d);
+  transform_.fill_missing(anchors_);
   placed_.resize(anchors_.rows(), d);
   transform_.apply(anchors_.data(), d, anchors_.rows(), d, placed_.data());
   if (is_stationary(kernel_)) {

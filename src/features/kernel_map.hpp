@@ -21,7 +21,7 @@ class KernelMap {
   Index dim_in() const { return anchors_.cols(); }
   Index units() const { return anchors_.rows(); }
   Index n_features() const { return units(); }
-  const Matrix<T>& anchors() const { return anchors_; }  // as given: before the transform
+  const Matrix<T>& anchors() const { return anchors_; }  // filled, before the rest of the transform
   const ScalarKernel& kernel() const { return kernel_; }
   const InputTransform& transform() const { return transform_; }
 

@@ -235,6 +235,7 @@ OperatorMap<T>::OperatorMap(Kernel kernel, Matrix<T> anchors, Index dim_out, Inp
           anchors_.cols());
   kernel_.check_dimensions(anchors_.cols(), dim_out);
   evaluators(kernel_, anchors_.cols(), dim_out);  // Error for a kernel without exact values
+  transform_.fill_missing(anchors_);
   points_ = transformed<T>(transform_, anchors_);
   for (const Term& term : kernel_.terms()) check_inputs(term.scalar, points_.data(), points_.size());
 }

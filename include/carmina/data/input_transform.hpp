@@ -18,6 +18,16 @@ struct InputTransform {
 
   bool identity() const { return shift.size() == 0 && fill.size() == 0 && metric.size() == 0 && std::isinf(limit); }
 
+  // What is missing in X (rows, d), filled: rows that are kept have numbers alone.
+  template <Real T>
+  void fill_missing(Matrix<T>& X) const {
+    for (Index i = 0; fill.size() > 0 && i < X.rows(); ++i) {
+      for (Index j = 0; j < X.cols(); ++j) {
+        if (std::isnan(X(i, j))) X(i, j) = static_cast<T>(fill[j]);
+      }
+    }
+  }
+
   // (rows, d) from x, row stride ldx, to out, dense.
   template <Real T>
   void apply(const T* x, Index ldx, Index rows, Index d, T* out) const {
