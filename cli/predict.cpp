@@ -1,10 +1,10 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
-#include <cmath>
 #include <carmina/core/error.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include "data/data_rows.hpp"

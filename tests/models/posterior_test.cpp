@@ -22,8 +22,8 @@ struct Data {
   Vector<double> w = random_matrix(n, 1, 4).cwiseAbs().array() + 0.2;
 };
 
-// cov of f at all test rows together given y in the dense model f ~ GP(K + c 1 (x) I), noise alpha / w, with c large for
-// the flat prior: (t p, t p).
+// cov of f at all test rows together given y in the dense model f ~ GP(K + c 1 (x) I), noise alpha / w, with c large
+// for the flat prior: (t p, t p).
 Matrix<double> dense_joint(const Blocks& K, const Data& data, bool intercept) {
   const double flat = intercept ? 1e7 : 0;
   const auto with_intercept = [&](const Matrix<double>& A, const Matrix<double>& B) {

@@ -67,9 +67,8 @@ class FeaturePosterior : public PosteriorSystem<T> {
     for (Index first = 0; first < X.rows(); first += rows_at_once) {
       execution.checkpoint({"sample", first, X.rows()});
       const Index count = std::min(rows_at_once, X.rows() - first);
-      const Matrix<double> values =
-          backend::product(backend::Transpose::no, centred_features(X.middleRows(first, count), execution), Theta,
-                           execution);
+      const Matrix<double> values = backend::product(
+          backend::Transpose::no, centred_features(X.middleRows(first, count), execution), Theta, execution);
       for (std::size_t s = 0; s < out.size(); ++s) {
         out[s].middleRows(first, count) = values.middleCols(static_cast<Index>(s) * p_, p_);
       }
@@ -205,10 +204,10 @@ std::unique_ptr<PosteriorSystem<T>> anchor_posterior(const KernelMachine<T>& mac
   return std::make_unique<SeparableFeatures<T, std::decay_t<decltype(features)>>>(machine, features, execution);
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                                        \
-  template std::unique_ptr<PosteriorSystem<T>> feature_posterior(const KernelMachine<T>&, const FourierMap<T>&,       \
-                                                                 const Execution&);                                   \
-  template std::unique_ptr<PosteriorSystem<T>> anchor_posterior(const KernelMachine<T>&, const KernelMap<T>&,         \
+#define CARMINA_INSTANTIATE(T)                                                                                  \
+  template std::unique_ptr<PosteriorSystem<T>> feature_posterior(const KernelMachine<T>&, const FourierMap<T>&, \
+                                                                 const Execution&);                             \
+  template std::unique_ptr<PosteriorSystem<T>> anchor_posterior(const KernelMachine<T>&, const KernelMap<T>&,   \
                                                                 const Execution&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)

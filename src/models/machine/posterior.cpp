@@ -1,4 +1,5 @@
-// models/machine/posterior.cpp -- deviations, intervals and draws from a machine's posterior, in the units of its noise.
+// models/machine/posterior.cpp -- deviations, intervals and draws from a machine's posterior, in the units of its
+// noise.
 #include "models/machine/machine_map.hpp"
 #include "models/machine/pattern_machine.hpp"
 #include "models/machine/posterior_system.hpp"

@@ -1,4 +1,5 @@
-// models/machine/posterior_factors.cpp -- Cholesky factors, triangular systems and directions of outputs for posteriors.
+// models/machine/posterior_factors.cpp -- Cholesky factors, triangular systems and directions of outputs for
+// posteriors.
 #include "models/machine/posterior_factors.hpp"
 
 #include "backends/tiled.hpp"
@@ -77,9 +78,8 @@ Vector<double> direction(const OutputFactor& outputs, Index j, Index p) {
 }
 
 Vector<double> normals(const Random& stream, Index count, Index j) {
-  return Vector<double>::NullaryExpr(count, [&](Index i) {
-    return stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j));
-  });
+  return Vector<double>::NullaryExpr(
+      count, [&](Index i) { return stream.normal(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)); });
 }
 
 }  // namespace carmina::posterior

@@ -33,8 +33,8 @@ class ScalarRows : public PosteriorSystem<T> {
     outside_ = Matrix<double>::Zero(p_, p_);
     if (intercept_ && !outputs_.identity()) {
       const double weight = record.weights.size() > 0 ? record.weights.sum() : static_cast<double>(n);
-      outside_ = record.alpha / weight *
-                 (Matrix<double>::Identity(p_, p_) - outputs_.vectors * outputs_.vectors.transpose());
+      outside_ =
+          record.alpha / weight * (Matrix<double>::Identity(p_, p_) - outputs_.vectors * outputs_.vectors.transpose());
     }
   }
 
@@ -198,10 +198,10 @@ std::unique_ptr<PosteriorSystem<T>> row_posterior(const KernelMachine<T>& machin
   return std::make_unique<OperatorRows<T>>(machine, map, execution);
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                                   \
-  template std::unique_ptr<PosteriorSystem<T>> row_posterior(const KernelMachine<T>&, const KernelMap<T>&,       \
-                                                             const Execution&);                                  \
-  template std::unique_ptr<PosteriorSystem<T>> row_posterior(const KernelMachine<T>&, const OperatorMap<T>&,     \
+#define CARMINA_INSTANTIATE(T)                                                                               \
+  template std::unique_ptr<PosteriorSystem<T>> row_posterior(const KernelMachine<T>&, const KernelMap<T>&,   \
+                                                             const Execution&);                              \
+  template std::unique_ptr<PosteriorSystem<T>> row_posterior(const KernelMachine<T>&, const OperatorMap<T>&, \
                                                              const Execution&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
