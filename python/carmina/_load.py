@@ -1,5 +1,5 @@
-"""Loads the compiled core, and with it its own OpenBLAS, without threads of OpenBLAS: it would start one for each
-processor, each of which waits busily at first, and the core never uses them."""
+"""Loads the compiled core, and its own OpenBLAS without threads: there would be one for each processor, each
+of which waits busily at first, and the core never uses them."""
 
 import os
 
