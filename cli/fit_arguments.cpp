@@ -117,6 +117,7 @@ void FitArguments::add(CLI::App& command) {
   mixture_arguments_.add(command);
   resources_.add_threads(command);
   resources_.add_memory(command);
+  resources_.add_device(command);
   command.add_flag("--float32", float32, "Compute in single precision");
   option(
       "--scale", scale_, alternatives(input_scaling_names()),

@@ -109,6 +109,7 @@ Json describe(const Predictor& model, const std::string& path) {
                   {"solver", record.report.solver},
                   {"reason", record.report.reason},
                   {"memory", record.report.memory},
+                  {"device", record.report.device},
                   {"converged", record.report.status == SolveStatus::converged},
                   {"iterations", record.report.iterations},
                   {"residual", record.report.residual},
@@ -211,6 +212,7 @@ void print_about(const Json& about, const Predictor& model) {
                              record.report.status == SolveStatus::converged ? "" : ", not converged"));
   if (!record.report.reason.empty()) line("chosen", record.report.reason);
   if (!record.report.memory.empty()) line("memory", record.report.memory);
+  if (!record.report.device.empty()) line("device", record.report.device);
   if (!record.report.message.empty()) line("warning", record.report.message);
   std::string times;
   for (const auto& [phase, spent] : fit["seconds"].items()) {

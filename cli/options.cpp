@@ -116,6 +116,19 @@ void Resources::add_memory(CLI::App& command) {
       ->check(looks_like_size());
 }
 
+void Resources::add_device(CLI::App& command) {
+  command
+      .add_option("--device", device,
+                  format_text("Where sums over rows are computed; auto: a device where there is one and the work is "
+                              "worth it [{}]",
+                              device))
+      ->type_name("auto|cpu|cuda|cuda:N");
+  command
+      .add_option("--device-library", device_library,
+                  "The folder of libcarmina_cuda.so [that of the program, or beside]")
+      ->type_name("FOLDER");
+}
+
 Execution Resources::execution(ProgressLine& line) const {
   constexpr long long most = 1024;
   require(!threads || (*threads >= 1 && *threads <= most), "--threads must be from 1 to {}, found {}", most,
@@ -127,6 +140,8 @@ Execution Resources::execution(ProgressLine& line) const {
   } catch (const Error& error) {
     fail("--memory: {}", error.what());
   }
+  execution.device = device;
+  execution.device_library = device_library;
   execution.progress = [&line](const Progress& at) { line.show(at); };
   execution.should_stop = [] { return caught_signal() != 0; };
   return execution;

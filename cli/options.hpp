@@ -13,13 +13,14 @@
 
 namespace carmina::cli {
 
-// --threads and --memory.
+// --threads, --memory, --device and --device-library.
 struct Resources {
   std::optional<long long> threads;
-  std::string memory = "4G";
+  std::string memory = "4G", device = "auto", device_library;
 
   void add_threads(CLI::App& command);
   void add_memory(CLI::App& command);
+  void add_device(CLI::App& command);
   // What the work may use; it reports to `line` and stops when a signal came. Error for a value out of range.
   Execution execution(ProgressLine& line) const;
 };

@@ -11,7 +11,7 @@ endif()
 option(CARMINA_PCH "Precompile the headers that all sources include" ${precompile})
 option(CARMINA_UNITY "Compile several sources together" ON)
 # g++ clears its memory after every 128 MB; a gigabyte is there on any machine that compiles templates.
-add_compile_options("$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=1048576>")
+add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 
 # carmina_compile(TARGET COUNT): warnings; COUNT sources are compiled together and share what they instantiate.
 # (g++ 12 takes such sources for headers, and sums of short strings for writes beyond their end. Names of one source

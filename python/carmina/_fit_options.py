@@ -54,6 +54,7 @@ class ParametersAsOptions:
     n_iter_no_change: int = 10
     metric: str = "auto"
     checkpoint: str | os.PathLike[str] | None = None
+    device: str = "auto"
 
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()
@@ -110,6 +111,9 @@ class ParametersAsOptions:
         if options.patience < 1:
             raise ValueError(f"n_iter_no_change must be at least 1, found {options.patience}")
         options.seed = seed_of(self.random_state)
+        if not isinstance(self.device, str):
+            raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:NUMBER', found {self.device!r}")
+        options.device = self.device
         return options
 
     def _couple(self, options: _core.FitOptions, A: NDArray, what: str) -> None:

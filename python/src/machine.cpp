@@ -46,7 +46,7 @@ Machine from_state(const nb::bytes& bytes, nb::handle kernel) {
 
 Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
             nb::handle progress) {
-  options.execution = make_execution(threads, memory_budget, progress);
+  take_execution(options, threads, memory_budget, progress);
   return in_precision_of(X, [&]<class T>(T) -> Machine {
     return with_rows<T>("fit", X, Y, weights, options.execution,
                         [&](MemoryRows<T>& rows) { return Machine{KernelMachine<T>::fit(rows, options), {}}; });

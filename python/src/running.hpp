@@ -2,6 +2,7 @@
 // through.
 #pragma once
 #include <carmina/core/execution.hpp>
+#include <string>
 #include <utility>
 
 #include "bindings.hpp"
@@ -12,6 +13,14 @@ namespace carmina::python {
 // `progress(phase, done, total)` is called a few times a second; None: not at all. Must outlive the
 // computation.
 Execution make_execution(int threads, std::size_t memory_budget, nb::handle progress);
+
+// The same for a fit, on the device that its options name.
+template <class Options>
+void take_execution(Options& options, int threads, std::size_t memory_budget, nb::handle progress) {
+  std::string device = std::move(options.execution.device);
+  options.execution = make_execution(threads, memory_budget, progress);
+  options.execution.device = std::move(device);
+}
 
 // body(execution) with the lock released. A signal's exception (KeyboardInterrupt) ends it within a block of
 // work.

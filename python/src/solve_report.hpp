@@ -15,6 +15,7 @@ inline nb::dict to_dict(const SolveReport& report) {
   result["solver"] = report.solver;
   result["reason"] = report.reason;
   result["memory"] = report.memory;
+  result["device"] = report.device;
   result["converged"] = report.status == SolveStatus::converged;
   result["iterations"] = report.iterations;
   result["residual"] = report.residual;

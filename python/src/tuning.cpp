@@ -28,7 +28,7 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
                          Index folds, bool contiguous, int threads, std::size_t memory_budget, nb::handle progress) {
   TuneOptions options;
   options.fit = fit;
-  options.fit.execution = make_execution(threads, memory_budget, progress);
+  take_execution(options.fit, threads, memory_budget, progress);
   options.length_scales = std::move(length_scales);
   if (!width_factors.empty()) options.width_factors = std::move(width_factors);
   options.alphas = std::move(alphas);

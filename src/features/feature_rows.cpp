@@ -28,6 +28,7 @@ ResidualSums FeatureRows::residuals(const Matrix<double>&, const Matrix<double>*
   unknown("frequencies");
 }
 SubsetGram FeatureRows::subset_gram(Index, backend::Reduced) const { unknown("Gram matrix of some rows"); }
+FeatureRows::SubsetSolve FeatureRows::subset_solve(Index, double, bool, double, double) const { return {}; }
 void FeatureRows::forward(const Matrix<double>&, Matrix<double>&) const { unknown("products"); }
 Matrix<double> FeatureRows::targets() const { unknown("targets"); }
 Vector<double> FeatureRows::weights() const { unknown("weights"); }

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace carmina {
 
@@ -74,6 +75,13 @@ class FeatureRows {
                                  const Vector<double>& noise) const;
   // Of about `wanted` rows, spread evenly by their numbers.
   virtual SubsetGram subset_gram(Index wanted, backend::Reduced precision) const;
+  // Z = M^-1 R with M = delta (total_weight / w_s) H_s + alpha I of such rows, factored where the rows are
+  // (solvers/squared/subset_preconditioner.hpp). Empty: from subset_gram, by who asks.
+  using SubsetSolve = std::function<void(const Matrix<double>& R, Matrix<double>& Z)>;
+  virtual SubsetSolve subset_solve(Index wanted, double total_weight, bool centred, double delta, double alpha) const;
+
+  // What was computed on a device, in words; empty: nothing.
+  virtual std::string on_device() const { return {}; }
 
   // Row by row: F (n, q) = phi C.
   virtual void forward(const Matrix<double>& C, Matrix<double>& F) const;

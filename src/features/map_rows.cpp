@@ -1,4 +1,5 @@
 // features/map_rows.cpp -- passes over the rows: every sum of features that a solver asks for.
+#include "features/device_rows.hpp"
 #include "features/map_rows_gram.hpp"
 #include "features/map_rows_residuals.hpp"
 #include "features/scalar_maps.hpp"
@@ -271,6 +272,9 @@ void MapRows<M>::windows(const Window& body) const {
 template <ScalarMap M>
 std::unique_ptr<FeatureRows> rows_of(const M& map, const DataRows<typename M::Scalar>& rows, FeatureStorage storage,
                                      const Execution& execution) {
+  if constexpr (std::same_as<M, FourierMap<typename M::Scalar>>) {
+    if (auto on_device = device_rows(map, rows, execution)) return on_device;
+  }
   auto made = std::make_unique<MapRows<M>>(map, rows, nullptr, execution);
   if (storage == FeatureStorage::memory) made->store();
   return made;
@@ -306,6 +310,8 @@ std::unique_ptr<FeatureRows> stored_rows(const Matrix<T>& phi, const Execution& 
   return std::make_unique<GivenRows<T>>(phi, execution);
 }
 
+template class MapRows<FourierMap<float>>;
+template class MapRows<FourierMap<double>>;
 #define CARMINA_INSTANTIATE_IN(M)                                                                               \
   template std::unique_ptr<FeatureRows> rows_of(const M&, const DataRows<M::Scalar>&, FeatureStorage,           \
                                                 const Execution&);                                              \

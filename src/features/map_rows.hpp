@@ -21,8 +21,8 @@ class MapRows : public FeatureRows {
         map_(map),
         data_(rows),
         grid_(rows.grid()),
-        stored_(stored),
-        execution_(execution) {}
+        execution_(execution),
+        stored_(stored) {}
 
   // Features made once and kept here.
   void store() {
@@ -44,10 +44,18 @@ class MapRows : public FeatureRows {
   ResidualSums residuals(const Matrix<double>& Theta, const Matrix<double>* S,
                          const Vector<double>& noise) const override;
   SubsetGram subset_gram(Index wanted, backend::Reduced precision) const override;
+  // The rows of that.
+  HeldRows<T> subset(Index wanted) const;
   void forward(const Matrix<double>& C, Matrix<double>& F) const override;
   Matrix<double> targets() const override;
   Vector<double> weights() const override;
   void windows(const Window& body) const override;
+
+ protected:
+  const M& map_;
+  const DataRows<T>& data_;
+  RowGrid grid_;
+  const Execution execution_;
 
  private:
   // Some features of consecutive rows: phi, row stride ld.
@@ -82,12 +90,8 @@ class MapRows : public FeatureRows {
   void multiply(const RowBlock<T>& block, const Matrix<T>& transposed,
                 const std::function<void(Index, Index, const T*)>& each) const;
 
-  const M& map_;
-  const DataRows<T>& data_;
-  RowGrid grid_;
   const Matrix<T>* stored_;
   Matrix<T> own_;
-  const Execution execution_;
 };
 
 }  // namespace carmina

@@ -75,14 +75,19 @@ void MapRows<M>::pack(const RowBlock<T>& block, const Index* chosen, Index count
 
 // Every row whose number times wanted / count passes a whole number.
 template <ScalarMap M>
-SubsetGram MapRows<M>::subset_gram(Index wanted, backend::Reduced precision) const {
+HeldRows<typename M::Scalar> MapRows<M>::subset(Index wanted) const {
   const double step = std::min(1.0, static_cast<double>(wanted) / static_cast<double>(rows()));
-  const HeldRows<T> some = data_.gather(
+  return data_.gather(
       [&](Index number, double weight) {
         const auto at = static_cast<double>(number);
         return weight > 0 && std::floor((at + 1) * step) != std::floor(at * step);
       },
       execution_, std::min(wanted + 1, rows()));
+}
+
+template <ScalarMap M>
+SubsetGram MapRows<M>::subset_gram(Index wanted, backend::Reduced precision) const {
+  const HeldRows<T> some = subset(wanted);
   const Index m = features();
   backend::ReducedGram gram(m, precision, execution_);
   gram.add(some.rows(), [&](Index first, Index count, float* out, int) {

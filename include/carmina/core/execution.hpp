@@ -23,6 +23,11 @@ struct Execution {
   std::size_t memory_budget = 0;                       // bytes; 0: no limit but the machine's
   std::function<void(const Progress&)> progress = {};  // called now and then from the calling thread
   std::function<bool()> should_stop = {};              // asked between blocks from the calling thread
+  // Where sums over rows are computed: "cpu", "cuda" (the first device), "cuda:1" and so on; "auto": on a device where
+  // there is one and the work is worth it.
+  std::string device = "auto";
+  std::size_t device_memory = 0;    // bytes of it; 0: most of what is free
+  std::string device_library = {};  // the folder of libcarmina_cuda.so; empty: beside the program or the library
 
   int thread_count() const;
 

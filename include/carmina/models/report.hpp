@@ -28,6 +28,7 @@ struct [[nodiscard]] SolveReport {
   std::string solver;  // the one that ran, one of solver_names()
   std::string reason;  // why this one: "direct: a matrix of order 1002 fits in memory"
   std::string memory;  // what was planned to be held: "at most 41 MB of 4 GB: sums of order 2050 34 MB, ..."
+  std::string device;  // what ran on a device: "cuda:0, NVIDIA H200: 12 sums over rows in 0.9 s, ..."; empty: nothing
   SolveStatus status = SolveStatus::converged;
   Index iterations = 1;  // of "sgd" and "adam": passes over the rows
   double residual = 0;   // relative, of the linear system; 0 where a factorisation gave it; with other losses

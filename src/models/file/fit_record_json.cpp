@@ -35,6 +35,7 @@ Json report_to_json(const SolveReport& report) {
   return {{"solver", report.solver},
           {"reason", report.reason},
           {"memory", report.memory},
+          {"device", report.device},
           {"converged", report.status == SolveStatus::converged},
           {"iterations", report.iterations},
           {"residual", report.residual},
@@ -57,6 +58,7 @@ SolveReport report_from_json(const Json& json) {
   json.at("solver").get_to(report.solver);
   report.reason = json.value("reason", std::string());
   report.memory = json.value("memory", std::string());
+  report.device = json.value("device", std::string());
   report.status = json.at("converged").get<bool>() ? SolveStatus::converged : SolveStatus::not_converged;
   get_count(json, "iterations", report.iterations);
   get_finite(json, "residual", report.residual);

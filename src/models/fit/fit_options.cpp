@@ -1,4 +1,5 @@
 // models/fit/fit_options.cpp -- what a fit's options may be.
+#include "backends/cuda/backend.hpp"
 #include "core/words.hpp"
 #include "features/fourier_map.hpp"
 #include "models/fit/ways.hpp"
@@ -120,6 +121,7 @@ void FitOptions::check() const {
           "validation_fraction must be at least 0 and below 1, found {}", validation_fraction);
   require(patience >= 1, "patience must be at least 1, found {}", patience);
   require(tol > 0 && std::isfinite(tol), "tol must be positive, found {}", tol);
+  backend::check_device(execution);
 }
 
 }  // namespace carmina

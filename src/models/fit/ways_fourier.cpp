@@ -176,6 +176,7 @@ KernelMachine<T> run_cg(FitPipeline<T>& fit, Index subset_rows, IterationOptions
                                    fit.execution, fit.report);
     }
   }
+  fit.report.device = features->on_device();
   return fit.finish(map, solution);
 }
 
@@ -257,6 +258,7 @@ KernelMachine<T> run_iterative(FitPipeline<T>& fit, const Way<T>& way) {
     const ExpandedProblem problem{*features,       expansion, fit.origin, fit.task.alpha, fit.options.fit_intercept,
                                   fit.options.seed};
     solution = solve(problem, fit.iterations(), fit.execution, fit.report);
+    fit.report.device = features->on_device();
   }
   return fit.finish(map, solution);
 }

@@ -101,7 +101,9 @@ template <Real T>
 KernelMachine<T> run_features(FitPipeline<T>& fit, Method method, FeatureStorage storage) {
   const Index p = fit.rows.dim_out();
   const auto minimum = [&](const FeatureRows& features, const CoefficientSpace& space) {
-    return minimise(fit, method, features, space, features.targets(), features.weights());
+    LinearSolution solution = minimise(fit, method, features, space, features.targets(), features.weights());
+    fit.report.device = features.on_device();
+    return solution;
   };
   if (fit.task.sketched()) {
     const SketchedRows<T> sketched(fit);

@@ -14,7 +14,10 @@ Index SubsetPreconditioner::sample_rows(Index rows, Index features) {
 
 SubsetPreconditioner::SubsetPreconditioner(const FeatureRows& rows, Index wanted, double total_weight, bool centred,
                                            double delta, double alpha, const Execution& execution)
-    : order_(rows.features()), execution_(execution) {
+    : solve_(rows.subset_solve(wanted, total_weight, centred, delta, alpha)),
+      order_(rows.features()),
+      execution_(execution) {
+  if (solve_) return;
   const auto s = static_cast<double>(wanted), m = static_cast<double>(order_);
   const double noise = 2 * delta * total_weight / std::sqrt(s * m);
   const bool coarse = order_ >= large && alpha >= 2 * unit_roundoff(backend::Reduced::bfloat16) * noise;
@@ -42,6 +45,7 @@ SubsetPreconditioner::SubsetPreconditioner(const FeatureRows& rows, Index wanted
 }
 
 void SubsetPreconditioner::operator()(const Matrix<double>& R, Matrix<double>& Z) const {
+  if (solve_) return solve_(R, Z);
   Z = R;
   if (single_.size() > 0) {
     // Columns of length one: a residual may be below what float can hold.

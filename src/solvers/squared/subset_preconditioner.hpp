@@ -28,6 +28,7 @@ class SubsetPreconditioner {
   void operator()(const Matrix<double>& R, Matrix<double>& Z) const;
 
  private:
+  FeatureRows::SubsetSolve solve_;  // where the rows have factored M themselves
   void factor(Matrix<float> H, bool narrow, const Execution& execution);
 
   Index order_;

@@ -1,0 +1,101 @@
+/* backends/cuda/carmina_cuda.h -- what the library asks of libcarmina_cuda.so: one symbol, a table of C functions.
+ *
+ * Rows are given once, in blocks, in any number of them; what is asked of them are sums over rows and products row by
+ * row of the Fourier features cos(2 pi t), sin(2 pi t), t = <x, w> in turns, without the map's scale D^(-1/2). A sum
+ * goes by slices of `carmina_cuda_slice` rows: in the data's precision in a slice, then slices in their order in
+ * double. It depends on nothing else: not on blocks, nor on whether rows stay on the device.
+ *
+ * Functions that give int give 0 when all went well; else error() is a sentence, of the thread that asked.
+ */
+#ifndef CARMINA_CUDA_H
+#define CARMINA_CUDA_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { carmina_cuda_version = 1, carmina_cuda_slice = 1024 };
+
+/* How phases are made: of float data as products of halves on tensor cores, or in double; features of float data are
+ * in float. */
+enum carmina_cuda_precision { carmina_cuda_split = 0, carmina_cuda_wide = 1, carmina_cuda_double = 2 };
+
+struct carmina_cuda_device {
+  char name[256];
+  int major, minor, multiprocessors;
+  size_t total_bytes, free_bytes;
+};
+
+struct carmina_cuda_rows; /* rows, a map, and what is held for them on one device */
+
+struct carmina_cuda_task {
+  int device;
+  enum carmina_cuda_precision precision;
+  int64_t rows, inputs, outputs, units;
+  const double* frequencies; /* (units, inputs), in turns */
+  int64_t rows_at_once;      /* of a block that is staged */
+  int resident;              /* rows stay on the device; else they are given anew for each pass */
+  int missing_targets;       /* a target that is not a number has no part in the sums of its output */
+};
+
+/* What takes the place of R in a sum over rows of phiᵀ R. */
+enum carmina_cuda_sum {
+  carmina_cuda_given = 0,  /* (rows, q) given with each block */
+  carmina_cuda_normal = 1, /* w phi P */
+  carmina_cuda_targets = 2 /* [w (y - origin), w], and where targets are missing w for each output that is there */
+};
+
+struct carmina_cuda_seconds {
+  double copying, computing; /* of the device, since rows were opened; copies may run beside computations */
+  size_t bytes;              /* from the host */
+};
+
+struct carmina_cuda_api {
+  int version;
+  const char* (*error)(void);
+  int (*devices)(int* count);
+  int (*describe)(int device, struct carmina_cuda_device* into);
+
+  struct carmina_cuda_rows* (*open)(const struct carmina_cuda_task* task); /* null: an error */
+  void (*close)(struct carmina_cuda_rows*);
+  /* Bytes on the device that a task takes with sums of q columns. */
+  size_t (*bytes)(const struct carmina_cuda_task* task, int64_t q);
+
+  /* Where the next block is to be written: inputs (rows_at_once, inputs), targets (.., outputs) and weights, in the
+   * data's precision; then what was written. `first` is a multiple of the slice. Writing may go on while the block
+   * before is worked on. */
+  int (*stage)(struct carmina_cuda_rows*, void** inputs, void** targets, void** weights);
+  int (*submit)(struct carmina_cuda_rows*, int64_t first, int64_t count);
+  /* Once after the first submission of all rows: 1 if an input is too large for the products of halves. */
+  int (*too_large)(struct carmina_cuda_rows*, int* answer);
+
+  /* A sum over all rows: begin, a call for each block (of resident rows: for each range of them, which begin at
+   * slices), end. `matrix`: P (2 units, q) of a normal sum; origin (outputs) of targets. `values` of a block: R (count,
+   * q). out: (2 units, q), cosines first; target_sums (q): of the R themselves, or null. */
+  int (*begin_sum)(struct carmina_cuda_rows*, enum carmina_cuda_sum what, int64_t q, const double* matrix);
+  int (*add_block)(struct carmina_cuda_rows*, int64_t first, int64_t count, const double* values);
+  int (*end_sum)(struct carmina_cuda_rows*, double* out, double* target_sums);
+
+  /* F (count, q) = phi C of a block, C (2 units, q) set before. */
+  int (*set_coefficients)(struct carmina_cuda_rows*, int64_t q, const double* C);
+  int (*forward_block)(struct carmina_cuda_rows*, int64_t first, int64_t count, double* F);
+
+  /* A factor in float of M = scale (H - g gᵀ / w) + alpha I, H = sum w phi phiᵀ, g = sum w phi, w the sum of weights of
+   * these rows (X (count, inputs) and weights (count) or null, in the data's precision); without the second term unless
+   * centred. `positive`: whether M was positive definite; then solve gives Z = M⁻¹ R, (2 units, q). */
+  int (*precondition)(struct carmina_cuda_rows*, int64_t count, const void* X, const void* weights, double scale,
+                      int centred, double alpha, int* positive);
+  int (*solve)(struct carmina_cuda_rows*, int64_t q, const double* R, double* Z);
+
+  int (*seconds)(struct carmina_cuda_rows*, struct carmina_cuda_seconds* into);
+};
+
+/* The only symbol: null unless the library is of this version. */
+const struct carmina_cuda_api* carmina_cuda(int version);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

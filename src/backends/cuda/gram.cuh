@@ -1,0 +1,110 @@
+// backends/cuda/gram.cuh -- the Gram matrix of some rows for a preconditioner: features as halves, products on tensor
+// cores.
+#pragma once
+#include "backends/cuda/split.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace carmina::cuda {
+
+// Features times root_i of rows, transposed, as groups of 8 features by 32 rows: (2 padded units / 8, chunks, 32)
+// lanes, cosines first. A warp makes a tile of 16 frequencies for 32 rows. roots: (32 chunks), zero where there is no
+// row.
+__global__ void __launch_bounds__(256)
+    split_features(const uint4* __restrict__ rows, int row_groups, int chunks, const uint4* __restrict__ frequencies,
+                   int padded, int steps, const float* __restrict__ roots, uint4* __restrict__ out) {
+  const int lane = threadIdx.x % 32, warp = blockIdx.x * 8 + threadIdx.x / 32;
+  const int chunk = warp % chunks, tile = warp / chunks;
+  if (tile * 16 >= padded) return;
+  const uint4* w = frequencies + static_cast<size_t>(2 * tile) * steps * 32 + lane;
+  float c[4][4] = {};
+  for (int s = 0; s < steps; ++s) {
+    const uint4 low = w[2 * s * 32], high = w[(2 * s + 1) * 32];
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const int group = min(4 * chunk + n, row_groups - 1);
+      multiply_add(c[n], low, high, rows[(static_cast<size_t>(group) * steps + s) * 32 + lane]);
+    }
+  }
+  uint32_t words[2][2][4];  // cosine, sine; frequency lane / 4 or 8 further; rows
+#pragma unroll
+  for (int n = 0; n < 4; ++n) {
+    const float* root = roots + chunk * 32 + 8 * n + 2 * (lane % 4);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float cosine[2], sine[2];
+      turn(c[n][2 * h], cosine[0], sine[0]);
+      turn(c[n][2 * h + 1], cosine[1], sine[1]);
+      words[0][h][n] = pair_of(root[0] * cosine[0], root[1] * cosine[1]);
+      words[1][h][n] = pair_of(root[0] * sine[0], root[1] * sine[1]);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const int group = k / 2 * (padded / 8) + 2 * tile + k % 2;
+    const uint32_t* four = words[k / 2][k % 2];
+    out[(static_cast<size_t>(group) * chunks + chunk) * 32 + lane] = {four[0], four[1], four[2], four[3]};
+  }
+}
+
+// C (order, order) += F Fᵀ, tiles of 128 x 128 at and below the diagonal; F as above. `order` is a multiple of 128.
+// Eight warps have 64 x 32 each; chunks of 32 rows are copied to shared memory three ahead.
+constexpr int gram_tile = 128, gram_stages = 4;
+__global__ void __launch_bounds__(256)
+    add_gram(const uint4* __restrict__ F, int chunks, float* __restrict__ C, int order) {
+  const int row = blockIdx.x, column = blockIdx.y;
+  if (column > row) return;
+  extern __shared__ uint4 shared[];  // (stages, 2, 16, 32)
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int down = warp / 4, across = warp % 4;
+  const auto load = [&](int chunk) {
+    uint4* const to = shared + chunk % gram_stages * 1024;
+    for (int i = threadIdx.x; chunk < chunks && i < 1024; i += 256) {
+      const int group = i % 512 / 32 + 16 * (i < 512 ? row : column);
+      __pipeline_memcpy_async(to + i, F + (static_cast<size_t>(group) * chunks + chunk) * 32 + i % 32, 16);
+    }
+    __pipeline_commit();
+  };
+  float c[4][4][4] = {};
+  for (int k = 0; k < gram_stages - 1; ++k) load(k);
+  for (int k = 0; k < chunks; ++k) {
+    __pipeline_wait_prior(gram_stages - 2);
+    __syncthreads();
+    load(k + gram_stages - 1);
+    const uint4* a = shared + k % gram_stages * 1024 + down * 8 * 32 + lane;
+    const uint4* b = shared + k % gram_stages * 1024 + 512 + across * 4 * 32 + lane;
+    uint4 right[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) right[j] = b[j * 32];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint4 low = a[2 * i * 32], high = a[(2 * i + 1) * 32];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) multiply_add_groups(c[i][j], low, high, right[j]);
+    }
+  }
+  float* const to = C + static_cast<size_t>(row * gram_tile + down * 64 + lane / 4) * order + column * gram_tile +
+                    across * 32 + 2 * (lane % 4);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) to[static_cast<size_t>(16 * i + 8 * (k / 2)) * order + 8 * j + k % 2] += c[i][j][k];
+    }
+  }
+}
+
+// M = scale (H - g gᵀ / w) + alpha I in the place of H, and the identity beyond the features: those are columns
+// [0, units) and [padded, padded + units) of `order`. g null: not centred.
+__global__ void shift_gram(float* H, int order, int units, int padded, const float* g, float weight, float scale,
+                           float alpha) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y;
+  if (j > i || j >= order) return;
+  const bool real = i < 2 * padded && i % padded < units && j % padded < units;
+  float* const at = H + static_cast<size_t>(i) * order + j;
+  const float mean = g ? g[i] / weight * g[j] : 0;
+  *at = real ? scale * (*at - mean) + (i == j ? alpha : 0) : (i == j ? 1 : 0);
+}
+
+}  // namespace carmina::cuda

@@ -1,0 +1,83 @@
+// backends/cuda/precondition.cu -- Gram matrix of some rows, Cholesky factor, solutions.
+#include "backends/cuda/cholesky.cuh"
+#include "backends/cuda/gram.cuh"
+#include "backends/cuda/precondition.hpp"
+
+#include <algorithm>
+
+namespace carmina::cuda {
+namespace {
+
+constexpr int64_t rows_at_once = 16384;
+
+void make_gram(const PreconditionerInput& in, float* H, int order, cudaStream_t stream) {
+  const int bytes = gram_stages * 1024 * static_cast<int>(sizeof(uint4));
+  check(cudaFuncSetAttribute(add_gram, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "preparing");
+  check(cudaMemsetAsync(H, 0, sizeof(float) * order * order, stream), "preparing");
+  const int64_t most = std::min(rows_at_once, (in.count + 31) / 32 * 32);
+  Buffer<uint4> features(static_cast<size_t>(order) / 8 * most);
+  for (int64_t first = 0; first < in.count; first += rows_at_once) {
+    const int64_t rows = std::min(rows_at_once, in.count - first);
+    const int chunks = static_cast<int>((rows + 31) / 32), groups = static_cast<int>((rows + 7) / 8);
+    const int tiles = static_cast<int>(in.of.padded_units / 16);
+    split_features<<<(tiles * chunks + 7) / 8, 256, 0, stream>>>(
+        in.of.rows + first / 8 * in.of.steps * 32, groups, chunks, in.of.frequencies,
+        static_cast<int>(in.of.padded_units), in.of.steps, in.roots + first, features.data());
+    check_launch("making features");
+    const int side = order / gram_tile;
+    add_gram<<<dim3(side, side), 256, bytes, stream>>>(features.data(), chunks, H, order);
+    check_launch("multiplying features");
+  }
+  check(cudaStreamSynchronize(stream), "multiplying features");  // before `features` goes
+}
+
+}  // namespace
+
+bool factor_preconditioner(const PreconditionerInput& in, Buffer<float>& factor, Buffer<float>& inverses, int* flag,
+                           cudaStream_t stream) {
+  const auto order = static_cast<int>(2 * in.of.padded_units), blocks = order / block_order;
+  factor.resize(static_cast<size_t>(order) * order);
+  inverses.resize(static_cast<size_t>(blocks) * block_order * block_order);
+  float* const A = factor.data();
+  make_gram(in, A, order, stream);
+  shift_gram<<<dim3((order + 255) / 256, order), 256, 0, stream>>>(A, order, static_cast<int>(in.of.units),
+                                                                   static_cast<int>(in.of.padded_units),
+                                                                   in.feature_sums, in.weight, in.scale, in.alpha);
+  check_launch("shifting a matrix");
+  check(cudaMemsetAsync(flag, 0, sizeof(int), stream), "preparing");
+  const int shared = 2 * block_order * (block_order + 1) * static_cast<int>(sizeof(float));
+  check(cudaFuncSetAttribute(factor_diagonal, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "preparing");
+  for (int k = 0; k < blocks; ++k) {
+    const int first = k * block_order, beyond = blocks - 1 - k;
+    float* const inverse = inverses.data() + static_cast<size_t>(k) * block_order * block_order;
+    factor_diagonal<<<1, 512, shared, stream>>>(A, order, first, inverse, flag);
+    if (beyond == 0) break;
+    solve_panel<<<beyond, 256, 0, stream>>>(A, order, first, inverse);
+    update_rest<<<dim3(beyond, beyond), 256, 0, stream>>>(A, order, first);
+  }
+  check_launch("factoring a matrix");
+  int failed = 0;
+  to_host(&failed, flag, 1, stream);
+  check(cudaStreamSynchronize(stream), "factoring a matrix");
+  return failed == 0;
+}
+
+void solve_preconditioner(const Buffer<float>& factor, const Buffer<float>& inverses, int64_t order, int64_t q,
+                          float* R, float* Z, cudaStream_t stream) {
+  const auto n = static_cast<int>(order), blocks = n / block_order;
+  const auto columns = static_cast<unsigned>(q);
+  const auto inverse = [&](int k) { return inverses.data() + static_cast<size_t>(k) * block_order * block_order; };
+  for (int k = 0; k < blocks; ++k) {
+    forward_step<<<dim3(blocks - k, columns), block_order, 0, stream>>>(factor.data(), n, k * block_order, inverse(k),
+                                                                        R, Z);
+  }
+  // y is now in Z, and R takes z.
+  for (int k = blocks - 1; k >= 0; --k) {
+    backward_step<<<dim3(k + 1, columns), block_order, 0, stream>>>(factor.data(), n, k * block_order, inverse(k), Z,
+                                                                    R);
+  }
+  check(cudaMemcpyAsync(Z, R, sizeof(float) * order * q, cudaMemcpyDeviceToDevice, stream), "solving");
+  check_launch("solving");
+}
+
+}  // namespace carmina::cuda

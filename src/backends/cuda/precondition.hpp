@@ -1,0 +1,24 @@
+// backends/cuda/precondition.hpp -- the factor of a preconditioner.
+#pragma once
+#include "backends/cuda/device_memory.hpp"
+#include "backends/cuda/passes.hpp"
+
+namespace carmina::cuda {
+
+// M = scale (H - g gᵀ / w) + alpha I of rows with these square roots of weights (zero from `count` to a multiple of
+// 32), order 2 padded units, and its factor; what follows a unit's place up to the padding is the identity.
+struct PreconditionerInput {
+  SplitOperands of;
+  int64_t count;
+  const float* roots;
+  const float* feature_sums;  // (2 padded units), or null
+  float weight, scale, alpha;
+};
+// False where M is not positive definite.
+bool factor_preconditioner(const PreconditionerInput& input, Buffer<float>& factor, Buffer<float>& inverses, int* flag,
+                           cudaStream_t stream);
+// Z (q, order) = M⁻¹ R, R (q, order) is lost.
+void solve_preconditioner(const Buffer<float>& factor, const Buffer<float>& inverses, int64_t order, int64_t q,
+                          float* R, float* Z, cudaStream_t stream);
+
+}  // namespace carmina::cuda

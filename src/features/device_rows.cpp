@@ -1,0 +1,314 @@
+// features/device_rows.cpp -- rows go to the device in blocks, once where they fit there, and are asked for sums.
+#include "features/device_rows.hpp"
+#include "backends/cuda/backend.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+
+namespace carmina {
+namespace {
+
+constexpr Index slice = carmina_cuda_slice;
+constexpr Index copied_together = 4096;    // rows that a thread brings into the transfer buffer at a time
+constexpr double block_bytes = 32e6;       // of such a buffer
+constexpr double usable = 0.85;            // part of the free memory
+constexpr double half_roundoff = 0x1p-11;  // of features in the preconditioner
+constexpr Index sums_columns = 64;         // columns of a product that memory is planned for
+
+// Frequencies in turns.
+template <Real T>
+Matrix<double> turns(const FourierMap<T>& map) {
+  return map.frequencies().template cast<double>() * (std::numbers::inv_pi / 2);
+}
+
+template <Real T>
+carmina_cuda_precision precision_of(const FourierMap<T>& map) {
+  if (std::same_as<T, double>) return carmina_cuda_double;
+  const double largest = static_cast<double>(map.frequencies().cwiseAbs().maxCoeff());
+  return largest > largest_float_frequency ? carmina_cuda_wide : carmina_cuda_split;
+}
+
+template <Real T>
+class DeviceRows final : public MapRows<FourierMap<T>> {
+  using Base = MapRows<FourierMap<T>>;
+  using Base::data_, Base::map_, Base::execution_;
+
+ public:
+  DeviceRows(const FourierMap<T>& map, const DataRows<T>& rows, const backend::Device& device,
+             const Execution& execution)
+      : Base(map, rows, nullptr, execution),
+        device_(device),
+        W_(turns(map)),
+        scale_(1 / std::sqrt(static_cast<double>(map.units()))) {
+    const double row = static_cast<double>(sizeof(T)) * static_cast<double>(data_.dim_in() + data_.dim_out() + 1);
+    const auto fit = std::max<Index>(1, static_cast<Index>(block_bytes / row) / slice),
+               all = (this->rows() + slice - 1) / slice;
+    task_ = {device.number,
+             precision_of(map),
+             this->rows(),
+             data_.dim_in(),
+             data_.dim_out(),
+             map.units(),
+             W_.data(),
+             slice * std::min(fit, all),
+             1,
+             data_.has_missing_targets()};
+  }
+
+  // Plans the memory: whether rows stay there. False where not even blocks of them fit.
+  bool plan(const Execution& execution) const {
+    const double limit = execution.device_memory > 0 ? static_cast<double>(execution.device_memory)
+                                                     : usable * static_cast<double>(device_.facts.free_bytes);
+    const auto needed = [&] { return static_cast<double>(device_.api->bytes(&task_, sums_columns)); };
+    task_.resident = 1;
+    if (needed() <= limit) return true;
+    for (task_.resident = 0; needed() > limit && task_.rows_at_once > slice;) {
+      task_.rows_at_once = (task_.rows_at_once / 2 + slice - 1) / slice * slice;
+    }
+    if (needed() <= limit) return true;
+    require(backend::parse_device(execution.device).automatic,
+            "device '{}': the fit needs {} there with rows in blocks, and may use {}; take fewer components or device "
+            "'cpu'",
+            device_.name(), format_bytes(needed()), format_bytes(limit));
+    return false;
+  }
+
+  RowSums sums(const Vector<double>& origin) const override {
+    const Index p = this->outputs(), m = this->features();
+    const bool missing = data_.has_missing_targets();
+    const Index q = missing ? 2 * p + 1 : p + 1;
+    Matrix<double> all, targets(1, q);
+    sum("summing", carmina_cuda_targets, q, origin.data(), nullptr, all, targets.data());
+    all *= scale_;
+    RowSums sums{all.leftCols(p), all.col(p), targets.row(0).head(p).transpose(), targets(0, p), this->rows()};
+    if (missing) {
+      sums.own_feature_sums = all.rightCols(p);
+      sums.own_weight = targets.row(0).tail(p).transpose();
+    }
+    require(all.rows() == m && all.allFinite(), "fit: sums over the rows are not finite numbers");
+    return sums;
+  }
+
+  void adjoint(const Matrix<double>& R, Matrix<double>& out) const override {
+    require(R.rows() == this->rows(), "adjoint: R has {} rows, there are {}", R.rows(), this->rows());
+    sum("summing", carmina_cuda_given, R.cols(), nullptr, &R, out, nullptr);
+    out *= scale_;
+  }
+
+  void normal(const Matrix<double>& P, Matrix<double>& out) const override {
+    const Index q = P.cols();
+    require(!data_.has_missing_targets() || q == this->outputs(),
+            "fit: where targets are missing, a product takes a column for each of {} outputs, found {}",
+            this->outputs(), q);
+    const Matrix<double> scaled = scale_ * P;
+    sum("iterating", carmina_cuda_normal, q, scaled.data(), nullptr, out, nullptr);
+    out *= scale_;
+  }
+
+  void forward(const Matrix<double>& C, Matrix<double>& F) const override {
+    const Matrix<double> scaled = scale_ * C;
+    F.resize(this->rows(), C.cols());
+    hold_rows();
+    done(device_.api->set_coefficients(handle_.get(), C.cols(), scaled.data()));
+    each_block("predicting", [&](Index first, Index count) {
+      done(device_.api->forward_block(handle_.get(), first, count, F.row(first).data()));
+    });
+    ++products_;
+    if (gone_wide()) forward(C, F);
+  }
+
+  // Features are rounded to halves, and the factor is in float: neither need be exact, while alpha is well above what
+  // rounding does to M (SubsetPreconditioner).
+  FeatureRows::SubsetSolve subset_solve(Index wanted, double total_weight, bool centred, double delta,
+                                        double alpha) const override {
+    const auto m = static_cast<double>(this->features());
+    const double noise = 2 * delta * total_weight / std::sqrt(static_cast<double>(wanted) * m);
+    if (task_.precision == carmina_cuda_double || m < smallest_factor || !(alpha >= 2 * half_roundoff * noise))
+      return {};
+    HeldRows<T> some = this->subset(wanted);
+    Matrix<T> X(some.rows(), data_.dim_in());
+    bring(some.X.data(), data_.dim_in(), some.rows(), X.data());
+    const double weight =
+        some.weights.size() > 0 ? some.weights.template cast<double>().sum() : static_cast<double>(some.rows());
+    hold_rows();
+    int positive = 0;
+    done(device_.api->precondition(handle_.get(), X.rows(), X.data(), some.weights_or_null(),
+                                   delta * total_weight / weight * scale_ * scale_, centred, alpha, &positive));
+    if (positive == 0) return {};
+    factored_ = true;
+    return [this](const Matrix<double>& R, Matrix<double>& Z) {
+      // Columns of length one: a residual may be below what float can hold.
+      const Eigen::RowVectorXd size = R.colwise().norm().unaryExpr([](double x) { return x > 0 ? x : 1; });
+      const Matrix<double> unit = R * size.cwiseInverse().asDiagonal();
+      Z.resize(R.rows(), R.cols());
+      done(device_.api->solve(handle_.get(), R.cols(), unit.data(), Z.data()));
+      Z = Z * size.asDiagonal();
+    };
+  }
+
+  std::string on_device() const override {
+    if (!handle_) return {};
+    carmina_cuda_seconds spent{};
+    done(device_.api->seconds(handle_.get(), &spent));
+    return format_text(
+        "{}, {}: {} sums over the rows, {} products with them{}; rows {}, {} copied; {:.3g} s of computing, "
+        "{:.3g} s of copying before it",
+        device_.name(), device_.facts.name, sums_, products_, factored_ ? ", a preconditioner" : "",
+        task_.resident ? "kept there" : "in blocks", format_bytes(static_cast<double>(spent.bytes)), spent.computing,
+        copying_);
+  }
+
+ private:
+  static constexpr double smallest_factor = 1024;
+
+  void done(int status) const { backend::require_done(device_, status); }
+
+  // Inputs as the map sees them, dense.
+  void bring(const T* x, Index stride, Index count, T* out) const {
+    const Index d = data_.dim_in();
+    if (!map_.transform().identity()) return map_.transform().apply(x, stride, count, d, out);
+    for (Index i = 0; i < count; ++i) std::copy_n(x + i * stride, d, out + i * d);
+  }
+
+  // Submits all rows in blocks of one size, whatever the blocks they come in, and calls each(first, count).
+  template <class Each>
+  void stream(const char* phase, const Each& each) const {
+    const Index d = data_.dim_in(), p = data_.dim_out();
+    T *X = nullptr, *Y = nullptr, *w = nullptr;
+    Index first = 0, held = 0;
+    const auto stage = [&] {
+      void *inputs = nullptr, *targets = nullptr, *weights = nullptr;
+      done(device_.api->stage(handle_.get(), &inputs, &targets, &weights));
+      X = static_cast<T*>(inputs), Y = static_cast<T*>(targets), w = static_cast<T*>(weights);
+    };
+    const auto submit = [&] {
+      done(device_.api->submit(handle_.get(), first, held));
+      each(first, held);
+      first += held, held = 0;
+    };
+    data_.for_blocks(phase, execution_, [&](const RowBlock<T>& block) {
+      for (Index at = 0; at < block.rows;) {
+        if (held == 0) stage();
+        const Index count = std::min(task_.rows_at_once - held, block.rows - at);
+        parallel_for((count + copied_together - 1) / copied_together, execution_.thread_count(), [&](Index task, int) {
+          const Index begin = task * copied_together, some = std::min(copied_together, count - begin);
+          const Index from = at + begin, to = held + begin;
+          bring(block.X + from * block.x_stride, block.x_stride, some, X + to * d);
+          for (Index i = 0; i < some; ++i) {
+            std::copy_n(block.Y + (from + i) * block.y_stride, p, Y + (to + i) * p);
+            w[to + i] = block.weights ? block.weights[from + i] : T(1);
+          }
+        });
+        held += count, at += count;
+        if (held == task_.rows_at_once) submit();
+      }
+    });
+    if (held > 0) submit();
+  }
+
+  // Opens the device; where rows stay there, copies them. Inputs that products of halves would not hold take phases in
+  // double.
+  void hold_rows() const {
+    if (handle_) return;
+    const auto start = std::chrono::steady_clock::now();
+    handle_ = backend::open_rows(device_, task_);
+    const auto copy = [&] {
+      if (task_.resident) stream("copying", [](Index, Index) {});
+    };
+    copy();
+    if (task_.resident && too_large()) {
+      handle_.reset();
+      task_.precision = carmina_cuda_wide;
+      require(plan(execution_), "device '{}': no memory for the rows", device_.name());
+      handle_ = backend::open_rows(device_, task_);
+      copy();
+    }
+    copying_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  bool too_large() const {
+    int answer = 0;
+    if (task_.precision == carmina_cuda_split) done(device_.api->too_large(handle_.get(), &answer));
+    return answer != 0;
+  }
+
+  template <class Each>
+  void each_block(const char* phase, const Each& each) const {
+    if (!task_.resident) return stream(phase, each);
+    // In parts, so that a fit can be stopped between them.
+    const Index part = std::max<Index>(slice, (Index{1} << 22) / slice * slice);
+    for (Index first = 0; first < this->rows(); first += part) {
+      const Index count = std::min(part, this->rows() - first);
+      each(first, count);
+      execution_.checkpoint({phase, first + count, this->rows()});
+    }
+  }
+
+  void sum(const char* phase, carmina_cuda_sum what, Index q, const double* matrix, const Matrix<double>* given,
+           Matrix<double>& out, double* target_sums) const {
+    hold_rows();
+    out.resize(this->features(), q);
+    done(device_.api->begin_sum(handle_.get(), what, q, matrix));
+    each_block(phase, [&](Index first, Index count) {
+      done(device_.api->add_block(handle_.get(), first, count, given ? given->row(first).data() : nullptr));
+    });
+    done(device_.api->end_sum(handle_.get(), out.data(), target_sums));
+    ++sums_;
+    if (gone_wide()) sum(phase, what, q, matrix, given, out, target_sums);
+  }
+
+  // Whether the first pass over streamed rows has seen what halves cannot hold, and is to be made again.
+  bool gone_wide() const {
+    if (task_.resident || !too_large()) return false;
+    handle_.reset();
+    task_.precision = carmina_cuda_wide;
+    return true;
+  }
+
+  const backend::Device device_;
+  const Matrix<double> W_;
+  const double scale_;  // D^(-1/2)
+  mutable carmina_cuda_task task_{};
+  mutable backend::DeviceHandle handle_;
+  mutable Index sums_ = 0, products_ = 0;
+  mutable bool factored_ = false;
+  mutable double copying_ = 0;
+};
+
+}  // namespace
+
+// Nanoseconds of a frequency of a row on a core, and picoseconds on an H200 (docs/gpu.md); half a second starts it.
+PredictedSeconds predict_seconds(double rows, double inputs, double units, double outputs, double scalar_bytes) {
+  constexpr double passes = 12, cores = 16, bus = 10e9, start = 0.5;
+  const double pairs = rows * units, bytes = rows * (inputs + outputs + 1) * scalar_bytes;
+  const bool narrow = scalar_bytes < 8;
+  const double cpu = (narrow ? 0.3 + 0.019 * inputs + 0.1 * outputs : 0.65 + 0.045 * inputs + 0.2 * outputs) * 1e-9;
+  const double device = (narrow ? 2 + 0.02 * inputs + 0.5 * outputs : 12 + 0.3 * inputs + outputs) * 1e-12;
+  return {passes * pairs * cpu / cores, start + bytes / bus + passes * pairs * device};
+}
+
+template <Real T>
+std::unique_ptr<FeatureRows> device_rows(const FourierMap<T>& map, const DataRows<T>& rows,
+                                         const Execution& execution) {
+  const backend::DeviceRequest request = backend::parse_device(execution.device);
+  if (!request.cuda && !request.automatic) return nullptr;
+  if (map.structured() || map.phases().size() > 0 || rows.dim_out() == 0) return nullptr;
+  if (request.automatic) {
+    const PredictedSeconds seconds =
+        predict_seconds(static_cast<double>(rows.rows()), static_cast<double>(rows.dim_in()),
+                        static_cast<double>(map.units()), static_cast<double>(rows.dim_out()), sizeof(T));
+    if (seconds.cpu <= seconds.device) return nullptr;
+  }
+  const std::optional<backend::Device> device = backend::find_device(execution);
+  if (!device) return nullptr;
+  auto made = std::make_unique<DeviceRows<T>>(map, rows, *device, execution);
+  if (!made->plan(execution)) return nullptr;
+  return made;
+}
+template std::unique_ptr<FeatureRows> device_rows(const FourierMap<float>&, const DataRows<float>&, const Execution&);
+template std::unique_ptr<FeatureRows> device_rows(const FourierMap<double>&, const DataRows<double>&, const Execution&);
+
+}  // namespace carmina

@@ -1,0 +1,197 @@
+// gpu/twin/twin.cpp -- what libcarmina_cuda.so does, by plain loops in double: the host's side of the seam is tested
+// with it where there is no device. It has two devices, the second of which always fails.
+#include "backends/cuda/carmina_cuda.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <string>
+#include <vector>
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+struct carmina_cuda_rows {
+  carmina_cuda_task task;
+  Matrix W, X, Y;  // of all rows that are held
+  Eigen::VectorXd w;
+  std::vector<double> staged;  // as T
+  int64_t held_first = 0;
+  bool large = false;
+
+  carmina_cuda_sum what{};
+  Matrix given, coefficients, total;  // P or origin; C
+  Eigen::VectorXd target_total;
+  Eigen::LLT<Matrix> factor;
+  size_t bytes = 0;
+
+  bool wide() const { return task.precision == carmina_cuda_double; }
+  // [cos, sin] of a row that is held
+  Eigen::RowVectorXd features(int64_t i) const {
+    const Eigen::RowVectorXd phase = 2 * std::numbers::pi * X.row(i) * W.transpose();
+    Eigen::RowVectorXd phi(2 * phase.size());
+    phi << phase.array().cos(), phase.array().sin();
+    return phi;
+  }
+  template <class T>
+  void take(int64_t at, int64_t count) {
+    const auto* x = reinterpret_cast<const T*>(staged.data());
+    const T* y = x + task.rows_at_once * task.inputs;
+    const T* weight = y + task.rows_at_once * task.outputs;
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t k = 0; k < task.inputs; ++k) X(at + i, k) = static_cast<double>(x[i * task.inputs + k]);
+      for (int64_t k = 0; k < task.outputs; ++k) Y(at + i, k) = static_cast<double>(y[i * task.outputs + k]);
+      w[at + i] = static_cast<double>(weight[i]);
+      large = large || (X.row(at + i).cwiseAbs() * W.cwiseAbs().colwise().maxCoeff().asDiagonal()).maxCoeff() > 64;
+    }
+  }
+};
+
+namespace {
+
+thread_local std::string last;
+int failed(const std::string& why) {
+  last = why;
+  return 1;
+}
+
+template <class T>
+Matrix matrix_of(const void* cells, int64_t rows, int64_t columns) {
+  return Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+             static_cast<const T*>(cells), rows, columns)
+      .template cast<double>();
+}
+
+int submit(carmina_cuda_rows* it, int64_t first, int64_t count) {
+  const carmina_cuda_task& t = it->task;
+  if (first % carmina_cuda_slice != 0 || first + count > t.rows || count > t.rows_at_once) return failed("bad block");
+  it->held_first = t.resident ? 0 : first;
+  it->bytes += static_cast<size_t>(count * (t.inputs + t.outputs + 1)) * (it->wide() ? 8 : 4);
+  it->wide() ? it->take<double>(first - it->held_first, count) : it->take<float>(first - it->held_first, count);
+  return 0;
+}
+
+int add_block(carmina_cuda_rows* it, int64_t first, int64_t count, const double* values) {
+  const int64_t q = it->total.cols(), p = it->task.outputs;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = first - it->held_first + i;
+    const Eigen::RowVectorXd phi = it->features(row);
+    Eigen::RowVectorXd r(q);
+    if (it->what == carmina_cuda_given) r = Eigen::Map<const Eigen::RowVectorXd>(values + i * q, q);
+    if (it->what == carmina_cuda_normal) r = it->w[row] * (phi * it->given);
+    for (int64_t c = 0; it->what == carmina_cuda_targets && c < q; ++c) {
+      const double y = c == p ? 0 : it->Y(row, c < p ? c : c - p - 1), w = it->w[row];
+      r[c] = c == p ? w : it->task.missing_targets && std::isnan(y) ? 0 : c < p ? w * (y - it->given(0, c)) : w;
+    }
+    for (int64_t c = 0; it->what == carmina_cuda_normal && it->task.missing_targets && c < q; ++c) {
+      if (std::isnan(it->Y(row, c))) r[c] = 0;
+    }
+    it->total += phi.transpose() * r;
+    it->target_total += r.transpose();
+  }
+  return 0;
+}
+
+int precondition(carmina_cuda_rows* it, int64_t count, const void* X, const void* weights, double scale, int centred,
+                 double alpha, int* positive) {
+  const int64_t d = it->task.inputs;
+  const Matrix inputs = it->wide() ? matrix_of<double>(X, count, d) : matrix_of<float>(X, count, d);
+  Matrix w = Matrix::Ones(count, 1);
+  if (weights) w = it->wide() ? matrix_of<double>(weights, count, 1) : matrix_of<float>(weights, count, 1);
+  const Matrix phase = 2 * std::numbers::pi * inputs * it->W.transpose();
+  Matrix phi(count, 2 * phase.cols());
+  phi << phase.array().cos(), phase.array().sin();
+  Matrix M = phi.transpose() * w.col(0).asDiagonal() * phi;
+  const Eigen::VectorXd g = phi.transpose() * w.col(0);
+  if (centred) M -= g * g.transpose() / w.sum();
+  M = scale * M;
+  M.diagonal().array() += alpha;
+  it->factor.compute(M);
+  *positive = it->factor.info() == Eigen::Success;
+  return 0;
+}
+
+const carmina_cuda_api table = {
+    carmina_cuda_version,
+    [] { return last.c_str(); },
+    [](int* count) { return *count = 2, 0; },
+    [](int device, carmina_cuda_device* into) {
+      if (device > 0) return failed("it fell off the bus");
+      *into = {};
+      std::strcpy(into->name, "a twin");
+      into->major = 9, into->total_bytes = size_t{2} << 30, into->free_bytes = size_t{1} << 30;
+      return 0;
+    },
+    [](const carmina_cuda_task* task) {
+      auto* it = new carmina_cuda_rows{};
+      it->task = *task;
+      it->W = Eigen::Map<const Matrix>(task->frequencies, task->units, task->inputs);
+      const int64_t held = task->resident ? task->rows : task->rows_at_once;
+      it->X.resize(held, task->inputs), it->Y.resize(held, task->outputs), it->w.resize(held);
+      it->staged.resize(static_cast<size_t>(task->rows_at_once * (task->inputs + task->outputs + 1)));
+      return it;
+    },
+    [](carmina_cuda_rows* it) { delete it; },
+    [](const carmina_cuda_task* t, int64_t q) {
+      const int64_t held = t->resident ? t->rows : t->rows_at_once;
+      return static_cast<size_t>((held * (t->inputs + t->outputs + 1) + 2 * t->units * (t->inputs + q)) * 8);
+    },
+    [](carmina_cuda_rows* it, void** inputs, void** targets, void** weights) {
+      const size_t cell = it->wide() ? 8 : 4, rows = static_cast<size_t>(it->task.rows_at_once);
+      char* const at = reinterpret_cast<char*>(it->staged.data());
+      // What an earlier block left must not matter.
+      std::memset(at, 0xff, it->staged.size() * 8);
+      *inputs = at;
+      *targets = at + rows * static_cast<size_t>(it->task.inputs) * cell;
+      *weights = at + rows * static_cast<size_t>(it->task.inputs + it->task.outputs) * cell;
+      return 0;
+    },
+    submit,
+    [](carmina_cuda_rows* it, int* answer) {
+      return *answer = it->large && it->task.precision == carmina_cuda_split, 0;
+    },
+    [](carmina_cuda_rows* it, carmina_cuda_sum what, int64_t q, const double* matrix) {
+      it->what = what;
+      const int64_t m = 2 * it->task.units;
+      if (what == carmina_cuda_normal) it->given = Eigen::Map<const Matrix>(matrix, m, q);
+      if (what == carmina_cuda_targets) it->given = Eigen::Map<const Matrix>(matrix, 1, it->task.outputs);
+      it->total = Matrix::Zero(m, q), it->target_total = Eigen::VectorXd::Zero(q);
+      return 0;
+    },
+    add_block,
+    [](carmina_cuda_rows* it, double* out, double* target_sums) {
+      std::copy_n(it->total.data(), it->total.size(), out);
+      if (target_sums) std::copy_n(it->target_total.data(), it->target_total.size(), target_sums);
+      return 0;
+    },
+    [](carmina_cuda_rows* it, int64_t q, const double* C) {
+      it->coefficients = Eigen::Map<const Matrix>(C, 2 * it->task.units, q);
+      return 0;
+    },
+    [](carmina_cuda_rows* it, int64_t first, int64_t count, double* F) {
+      const int64_t q = it->coefficients.cols();
+      for (int64_t i = 0; i < count; ++i) {
+        Eigen::Map<Eigen::RowVectorXd>(F + i * q, q) = it->features(first - it->held_first + i) * it->coefficients;
+      }
+      return 0;
+    },
+    precondition,
+    [](carmina_cuda_rows* it, int64_t q, const double* R, double* Z) {
+      const Matrix solved = it->factor.solve(Eigen::Map<const Matrix>(R, 2 * it->task.units, q));
+      std::copy_n(solved.data(), solved.size(), Z);
+      return 0;
+    },
+    [](carmina_cuda_rows* it, carmina_cuda_seconds* into) {
+      *into = {0, 0, it->bytes};
+      return 0;
+    },
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const carmina_cuda_api* carmina_cuda(int version) {
+  return version == carmina_cuda_version ? &table : nullptr;
+}
