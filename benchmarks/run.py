@@ -31,6 +31,8 @@ SCRIPTS = {
     "sketched": ("sketched_numpy.py",),
     "path": ("alpha_path.py",),
     "busy": ("busy.py",),
+    "scaling": ("scaling.py", "scaling"),
+    "choices": ("scaling.py", "choices"),
 }
 PARTS = ("micro", *SCRIPTS)
 PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}

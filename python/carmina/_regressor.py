@@ -199,9 +199,15 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             options = options.without_choices().with_moments("partial_fit")
         return self._task(X, Y, sample_weight, options, _y_ndim=y.ndim)
 
-    def predict_parts(self, X: ArrayLike) -> tuple[NDArray, ...]:
+    def predict_parts(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> tuple[NDArray, ...] | tuple[tuple[NDArray, ...], tuple[NDArray, ...]]:
         """What each term of a sum kernel contributes: one array per term of `kernel_.terms`, each shaped as
         from `predict`. With `intercept_` they add up to the prediction.
+
+        `return_std` also gives the standard deviation of each part, the noise apart, as a second tuple. Parts
+        are not independent: where the data tell their sum better than each of them, their deviations are
+        larger than that of the sum. It needs what `predict(X, return_std=True)` needs.
 
         Examples
         --------
@@ -215,8 +221,13 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         True
         """
         X = self._checked_inputs(X)
-        parts = self._machine.predict_parts(X, threads=thread_count(self.n_jobs))
-        return tuple(self._as_targets(part) for part in parts)
+        threads = thread_count(self.n_jobs)
+        parts = tuple(self._as_targets(part) for part in self._machine.predict_parts(X, threads=threads))
+        if not return_std:
+            return parts
+        self._check_deviations("predict_parts")
+        flat = self._machine.part_deviations(X, threads=threads).astype(self._machine.dtype, copy=False)
+        return parts, tuple(self._as_targets(part) for part in np.split(flat, len(parts), axis=1))
 
     def approximation_report(
         self,

@@ -138,6 +138,13 @@ nb::object from_posterior(const Machine& self, nb::handle X, int threads, Method
   });
 }
 
+Matrix<double> side_by_side(const std::vector<Matrix<double>>& some) {
+  const Index p = some[0].cols();
+  Matrix<double> all(some[0].rows(), static_cast<Index>(some.size()) * p);
+  for (std::size_t s = 0; s < some.size(); ++s) all.middleCols(static_cast<Index>(s) * p, p) = some[s];
+  return all;
+}
+
 nb::object deviation(const Machine& self, nb::handle X, int threads) {
   return from_posterior(self, X, threads,
                         [](const auto& p, const auto& x, const Execution& e) { return p.deviation(x, e); });
@@ -154,14 +161,17 @@ nb::object interval(const Machine& self, nb::handle X, double coverage, bool joi
   });
 }
 
+// (n, terms p): the parts side by side.
+nb::object part_deviations(const Machine& self, nb::handle X, int threads) {
+  return from_posterior(self, X, threads, [&](const auto& posterior, const auto& x, const Execution& e) {
+    return side_by_side(posterior.part_deviations(x, e));
+  });
+}
+
 // (n, draws p): the outputs of each draw side by side.
 nb::object sample(const Machine& self, nb::handle X, Index draws, std::uint64_t seed, int threads) {
   return from_posterior(self, X, threads, [&](const auto& posterior, const auto& x, const Execution& e) {
-    const std::vector<Matrix<double>> drawn = posterior.sample(x, draws, seed, e);
-    const Index p = drawn[0].cols();
-    Matrix<double> all(x.rows(), draws * p);
-    for (Index s = 0; s < draws; ++s) all.middleCols(s * p, p) = drawn[static_cast<std::size_t>(s)];
-    return all;
+    return side_by_side(posterior.sample(x, draws, seed, e));
   });
 }
 
@@ -233,6 +243,8 @@ void bind_machine(nb::module_& m) {
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
       .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
            "Low and high ends of each output: (n, 2 p).")
+      .def("part_deviations", &part_deviations, nb::arg("X"), nb::arg("threads") = 0,
+           "Deviations of what the terms of the kernel contribute, side by side: (n, terms p).")
       .def("sample", &sample, nb::arg("X"), nb::arg("draws"), nb::arg("seed"), nb::arg("threads") = 0,
            "Draws of the posterior, side by side: (n, draws p).")
       .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")

@@ -35,12 +35,17 @@ inline Blocks exact_blocks(const Kernel& kernel) {
   };
 }
 
-inline Blocks fourier_blocks(const Kernel& kernel, Index components) {
+// `term`: of the features of one term alone; -1: of all.
+inline Blocks fourier_blocks(const Kernel& kernel, Index components, Index term = -1) {
   const Matrix<double> W = sample_term_frequencies(kernel, 2, components, 0);
-  const auto features = [&kernel, W](const Matrix<double>& A) {
+  const auto features = [&kernel, W, term](const Matrix<double>& A) {
     const Expansion expansion(kernel, W, p);
     Matrix<double> phi(A.rows(), 2 * W.rows()), Phi(A.rows() * p, expansion.dim_coef());
     evaluate(FourierMap<double>(W), A, View<double>(phi), Execution{});
+    const Index own = W.rows() / static_cast<Index>(kernel.terms().size());
+    for (Index j = 0; term >= 0 && j < phi.cols(); ++j) {
+      if (j % W.rows() / own != term) phi.col(j).setZero();
+    }
     for (Index i = 0; i < Phi.rows(); ++i) {
       Matrix<double> R = Matrix<double>::Zero(2 * W.rows(), p);
       R.col(i % p) = phi.row(i / p).transpose();

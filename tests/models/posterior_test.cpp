@@ -142,6 +142,47 @@ TEST(Posterior, ADrawIsAFunctionOfItsNumber) {
   EXPECT_THROW(posterior.sample(data.Xt.leftCols(1), 1, 1), Error);
 }
 
+// f = sum of f_t: cov f_t(x) = K_t(x, x) - K_t(x, X) M^-1 K_t(X, x), the flat prior in M alone.
+TEST(Posterior, PartsHaveTheDeviationsOfTheDenseProcess) {
+  const Data data;
+  for (const Kernel& kernel : all_kernels()) {
+    for (const bool intercept : {false, true}) {
+      for (const Index components : {0, 10, 60}) {
+        FitOptions options = given_numbers();
+        options.kernel = kernel;
+        options.approximation = components == 0 ? "exact" : "fourier";
+        options.n_components = components;
+        options.alpha = alpha;
+        options.fit_intercept = intercept;
+        options.keep_moments = true;
+        const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+        const auto found = Posterior<double>(machine).part_deviations(data.Xt);
+        ASSERT_EQ(found.size(), kernel.terms().size());
+        const Blocks K = components == 0 ? exact_blocks(kernel) : fourier_blocks(kernel, components);
+        Eigen::MatrixXd M = K(data.X, data.X);
+        for (Index i = 0; i < n * p; ++i) {
+          M(i, i) += alpha / data.w[i / p];
+          for (Index j = 0; intercept && j < n * p; ++j) M(i, j) += i % p == j % p ? 1e7 : 0.0;
+        }
+        for (std::size_t t_ = 0; t_ < found.size(); ++t_) {
+          const Kernel term(kernel.terms()[t_]);
+          const Blocks own =
+              components == 0 ? exact_blocks(term) : fourier_blocks(kernel, components, static_cast<Index>(t_));
+          const Matrix<double> k = own(data.Xt, data.X);
+          const Matrix<double> cov = own(data.Xt, data.Xt) - k * M.partialPivLu().solve(Eigen::MatrixXd(k.transpose()));
+          for (Index i = 0; i < t; ++i) {
+            for (Index a = 0; a < p; ++a) {
+              const double expected = cov(i * p + a, i * p + a) * machine.record().noise[a] / alpha;
+              EXPECT_NEAR(found[t_](i, a) * found[t_](i, a), expected, 1e-6 * (1 + expected))
+                  << components << intercept << t_;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Posterior, FilesKeepTheWeightsOfExactMachines) {
   const Data data;
   FitOptions options = given_numbers();

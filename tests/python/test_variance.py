@@ -166,3 +166,22 @@ def test_what_cannot_be_sampled_is_refused(problem):
         model.sample(X, 0)
     with pytest.raises(ValueError, match="sample: "):
         regressor(n_components=20, solver="cg").fit(X, Y).sample(X)
+
+
+def test_parts_have_deviations(problem):
+    X, Y, _ = problem
+    kernel = CurlFree(Gaussian(1.5)) + 0.5 * DivergenceFree(Gaussian(1.5))
+    for approximation in ("exact", "fourier"):
+        model = regressor(kernel, approximation=approximation, n_components=40, alpha=ALPHA)
+        model.fit(X[:, :2], Y)
+        parts, deviations = model.predict_parts(X[:7, :2], return_std=True)
+        assert len(parts) == len(deviations) == 2
+        assert all((part == again).all() for part, again in zip(parts, model.predict_parts(X[:7, :2])))
+        assert all(one.shape == (7, 2) and (one > 0).all() for one in deviations)
+    # A kernel of one term: what the observation adds is the noise and the intercept's share.
+    alone = regressor(approximation="exact", alpha=ALPHA, fit_intercept=False).fit(X, Y[:, 0])
+    _, (deviation,) = alone.predict_parts(X[:7], return_std=True)
+    _, std = alone.predict(X[:7], return_std=True)
+    assert_allclose(deviation**2 + alone.noise_, std**2, rtol=1e-9)
+    with pytest.raises(ValueError, match="predict_parts: "):
+        regressor(n_components=20, solver="cg").fit(X, Y).predict_parts(X, return_std=True)

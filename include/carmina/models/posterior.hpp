@@ -32,6 +32,9 @@ class Posterior {
   Matrix<double> covariance(ConstView<T> X, const Execution& execution = {}) const;
   // Square roots of their diagonals: (n, p).
   Matrix<double> deviation(ConstView<T> X, const Execution& execution = {}) const;
+  // Of what each term of a sum kernel contributes, the intercept and the noise apart: (n, p) for each term. Parts are
+  // not independent: their variances do not add up to that of f.
+  std::vector<Matrix<double>> part_deviations(ConstView<T> X, const Execution& execution = {}) const;
   // f(x) -+ q deviation: (n, 2 p), the low end and the high end of each output. q is the quantile of the errors of rows
   // left out over their deviations, of the next larger level of interval_levels(); infinite where the rows are too few.
   // `joint`: one q for all outputs, by the largest of a row's errors, so that all outputs together are covered.

@@ -48,10 +48,13 @@ class FeaturePosterior : public PosteriorSystem<T> {
     if (machine.record().fit_intercept) intercept_variance_ = alpha_ / machine.record().moments->total_weight();
   }
 
-  Matrix<double> centred_features(ConstView<T> X, const Execution& execution) const {
+  Matrix<double> features(ConstView<T> X, const Execution& execution) const {
     Matrix<T> phi(X.rows(), map_.n_features());
     evaluate(map_, X, View<T>(phi), execution);
-    Matrix<double> wide = phi.template cast<double>();
+    return phi.template cast<double>();
+  }
+  Matrix<double> centred_features(ConstView<T> X, const Execution& execution) const {
+    Matrix<double> wide = features(X, execution);
     if (gram_.mean.size() > 0) wide.rowwise() -= gram_.mean.transpose();
     return wide;
   }
@@ -96,20 +99,13 @@ class SeparableFeatures : public FeaturePosterior<T, Map> {
   }
 
   Matrix<double> covariance(ConstView<T> X, const Execution& execution) const override {
-    const Matrix<double> phi = this->centred_features(X, execution);
-    Matrix<double> quadratic(X.rows(), static_cast<Index>(factors_.size()));
-    for (std::size_t k = 0; k < factors_.size(); ++k) {
-      quadratic.col(static_cast<Index>(k)) =
-          posterior::squares_of_columns(posterior::solved(factors_[k], phi.transpose(), execution));
-    }
-    Matrix<double> variances(X.rows(), outputs_.rank(this->p_));
-    for (Index j = 0; j < variances.cols(); ++j) {
-      const auto k = directions_.which[static_cast<std::size_t>(j)];
-      variances.col(j) = this->alpha_ * directions_.deltas[k] * quadratic.col(static_cast<Index>(k));
-    }
-    Matrix<double> out = posterior::from_directions(outputs_, variances, this->p_);
+    Matrix<double> out = covariance_at(this->centred_features(X, execution), execution);
     this->add_intercept(out);
     return out;
+  }
+
+  std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const override {
+    return {posterior::diagonals(covariance_at(this->features(X, execution), execution), this->p_)};
   }
 
   // Coefficients of direction j: sqrt(alpha delta_j) L^-T z, of covariance alpha delta_j (L Lᵀ)^-1.
@@ -132,6 +128,21 @@ class SeparableFeatures : public FeaturePosterior<T, Map> {
   }
 
  private:
+  // Of f = Thetaᵀ phi for rows phi, (rows, p p).
+  Matrix<double> covariance_at(const Matrix<double>& phi, const Execution& execution) const {
+    Matrix<double> quadratic(phi.rows(), static_cast<Index>(factors_.size()));
+    for (std::size_t k = 0; k < factors_.size(); ++k) {
+      quadratic.col(static_cast<Index>(k)) =
+          posterior::squares_of_columns(posterior::solved(factors_[k], phi.transpose(), execution));
+    }
+    Matrix<double> variances(phi.rows(), outputs_.rank(this->p_));
+    for (Index j = 0; j < variances.cols(); ++j) {
+      const auto k = directions_.which[static_cast<std::size_t>(j)];
+      variances.col(j) = this->alpha_ * directions_.deltas[k] * quadratic.col(static_cast<Index>(k));
+    }
+    return posterior::from_directions(outputs_, variances, this->p_);
+  }
+
   OutputFactor outputs_;
   posterior::Directions directions_;
   std::vector<Matrix<double>> factors_;
@@ -143,25 +154,31 @@ class ExpandedFeatures : public FeaturePosterior<T, Map> {
  public:
   ExpandedFeatures(const KernelMachine<T>& machine, const Map& map, const Matrix<double>& frequencies,
                    const Execution& execution)
-      : FeaturePosterior<T, Map>(machine, map), expansion_(machine.kernel(), frequencies, this->p_) {
+      : FeaturePosterior<T, Map>(machine, map),
+        terms_(static_cast<Index>(machine.kernel().terms().size())),
+        expansion_(machine.kernel(), frequencies, this->p_) {
     L_ = posterior::factor(expansion_.gram(this->gram_.gram, execution.thread_count()), 1, this->alpha_, {}, execution);
     this->gram_.gram.resize(0, 0);
   }
 
   Matrix<double> covariance(ConstView<T> X, const Execution& execution) const override {
-    const Index p = this->p_;
-    const Matrix<double> phi = this->centred_features(X, execution);
-    Matrix<double> out(X.rows(), p * p), columns(expansion_.dim_coef(), p);
-    for (Index i = 0; i < X.rows(); ++i) {
-      for (Index a = 0; a < p; ++a) {
-        Matrix<double> R = Matrix<double>::Zero(phi.cols(), p);
-        R.col(a) = phi.row(i).transpose();
-        columns.col(a) = expansion_.contract(R);
-      }
-      const Matrix<double> Z = posterior::solved(L_, columns, execution);
-      Eigen::Map<Matrix<double>>(out.row(i).data(), p, p) = this->alpha_ * (Z.transpose() * Z);
-    }
+    Matrix<double> out = covariance_at(this->centred_features(X, execution), execution);
     this->add_intercept(out);
+    return out;
+  }
+
+  // The features of a term are those of its frequencies: cosines, and as far on sines.
+  std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const override {
+    const Matrix<double> phi = this->features(X, execution);
+    const Index units = expansion_.units(), count = units / terms_;
+    std::vector<Matrix<double>> out;
+    for (Index t = 0; t < terms_; ++t) {
+      Matrix<double> own = Matrix<double>::Zero(phi.rows(), phi.cols());
+      for (const Index first : {t * count, units + t * count}) {
+        own.middleCols(first, count) = phi.middleCols(first, count);
+      }
+      out.push_back(posterior::diagonals(covariance_at(own, execution), this->p_));
+    }
     return out;
   }
 
@@ -179,6 +196,22 @@ class ExpandedFeatures : public FeaturePosterior<T, Map> {
   }
 
  private:
+  Matrix<double> covariance_at(const Matrix<double>& phi, const Execution& execution) const {
+    const Index p = this->p_;
+    Matrix<double> out(phi.rows(), p * p), columns(expansion_.dim_coef(), p);
+    for (Index i = 0; i < phi.rows(); ++i) {
+      for (Index a = 0; a < p; ++a) {
+        Matrix<double> R = Matrix<double>::Zero(phi.cols(), p);
+        R.col(a) = phi.row(i).transpose();
+        columns.col(a) = expansion_.contract(R);
+      }
+      const Matrix<double> Z = posterior::solved(L_, columns, execution);
+      Eigen::Map<Matrix<double>>(out.row(i).data(), p, p) = this->alpha_ * (Z.transpose() * Z);
+    }
+    return out;
+  }
+
+  Index terms_;
   Expansion expansion_;
   Matrix<double> L_;
 };

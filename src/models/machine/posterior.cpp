@@ -118,6 +118,25 @@ Matrix<double> Posterior<T>::deviation(ConstView<T> X, const Execution& executio
 }
 
 template <Real T>
+std::vector<Matrix<double>> Posterior<T>::part_deviations(ConstView<T> X, const Execution& execution) const {
+  const Index p = state_->p, terms = static_cast<Index>(state_->machine.kernel().terms().size());
+  std::vector<Matrix<double>> out(static_cast<std::size_t>(terms), Matrix<double>(X.rows(), p));
+  for (const auto& [columns, part] : state_->parts) {  // of one term
+    out[0](Eigen::all, columns) = part.part_deviations(X, execution)[0];
+  }
+  if (!state_->parts.empty()) return out;
+  for (Index first = 0; first < X.rows(); first += rows_at_once) {
+    execution.checkpoint({"variance", first, X.rows()});
+    const Index count = std::min(rows_at_once, X.rows() - first);
+    const auto variances = state_->system->part_variances(X.middleRows(first, count), execution);
+    for (std::size_t t = 0; t < out.size(); ++t) {
+      out[t].middleRows(first, count) = variances[t].cwiseSqrt() * state_->scale.asDiagonal();
+    }
+  }
+  return out;
+}
+
+template <Real T>
 Matrix<double> Posterior<T>::interval(ConstView<T> X, double coverage, bool joint, const Execution& execution) const {
   const FitRecord& record = state_->machine.record();
   const std::string reason = why_no_interval(record);

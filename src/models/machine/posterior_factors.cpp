@@ -73,6 +73,12 @@ Matrix<double> from_directions(const OutputFactor& outputs, const Matrix<double>
   return out;
 }
 
+Matrix<double> diagonals(const Matrix<double>& covariances, Index p) {
+  Matrix<double> out(covariances.rows(), p);
+  for (Index a = 0; a < p; ++a) out.col(a) = covariances.col(a * p + a);
+  return out;
+}
+
 Vector<double> direction(const OutputFactor& outputs, Index j, Index p) {
   return outputs.identity() ? Vector<double>(Vector<double>::Unit(p, j)) : Vector<double>(outputs.vectors.col(j));
 }

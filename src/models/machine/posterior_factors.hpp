@@ -32,6 +32,8 @@ struct Directions {
 
 // In the eigenbasis V of A: sum_j variance_j v_j v_jᵀ for each row; variances (rows, rank).
 Matrix<double> from_directions(const OutputFactor& outputs, const Matrix<double>& variances, Index p);
+// The diagonals of rows that are (p, p) matrices: (rows, p).
+Matrix<double> diagonals(const Matrix<double>& covariances, Index p);
 // v_j, (p).
 Vector<double> direction(const OutputFactor& outputs, Index j, Index p);
 

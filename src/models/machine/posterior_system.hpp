@@ -17,6 +17,8 @@ struct PosteriorSystem {
   virtual ~PosteriorSystem() = default;
   // At each row by itself, (rows, p p).
   virtual Matrix<double> covariance(ConstView<T> X, const Execution& execution) const = 0;
+  // Of each term of the kernel by itself, without the intercept: (rows, p).
+  virtual std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const = 0;
   // f less its mean, drawn at all rows together: (rows, p) for each stream.
   virtual std::vector<Matrix<double>> draws(ConstView<T> X, const std::vector<Random>& streams,
                                             const Execution& execution) const = 0;

@@ -39,23 +39,13 @@ class ScalarRows : public PosteriorSystem<T> {
   }
 
   Matrix<double> covariance(ConstView<T> X, const Execution& execution) const override {
-    const Matrix<double> kt = against_anchors(X, execution);
-    const Vector<double> own = kernel_diagonal<T>(map_.kernel(), X, map_.transform());  // k(x, x)
-    Matrix<double> by_delta(X.rows(), static_cast<Index>(factors_.size()));
-    for (std::size_t i = 0; i < factors_.size(); ++i) {
-      const double delta = directions_.deltas[i];
-      const Matrix<double> Z = posterior::solved(factors_[i], delta * kt, execution);
-      Vector<double> variance = delta * own - posterior::squares_of_columns(Z);
-      if (intercept_) variance += gap(i, Z).cwiseAbs2() / ones_[i].squaredNorm();
-      by_delta.col(static_cast<Index>(i)) = variance.cwiseMax(0);
-    }
-    Matrix<double> variances(X.rows(), outputs_.rank(p_));
-    for (Index j = 0; j < variances.cols(); ++j) {
-      variances.col(j) = by_delta.col(static_cast<Index>(directions_.which[static_cast<std::size_t>(j)]));
-    }
-    Matrix<double> out = posterior::from_directions(outputs_, variances, p_);
+    Matrix<double> out = covariance_less_intercept(X, 1, execution);
     out.rowwise() += Eigen::Map<const Eigen::RowVectorXd>(outside_.data(), p_ * p_);
     return out;
+  }
+
+  std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const override {
+    return {posterior::diagonals(covariance_less_intercept(X, 0, execution), p_)};
   }
 
   std::vector<Matrix<double>> draws(ConstView<T> X, const std::vector<Random>& streams,
@@ -70,7 +60,7 @@ class ScalarRows : public PosteriorSystem<T> {
       const Matrix<double> Z = posterior::solved(factors_[i], delta * kt, execution);
       Matrix<double> C = delta * own - backend::product(backend::Transpose::yes, Z, Z, execution);
       if (intercept_) {
-        const Vector<double> rest = gap(i, Z) / ones_[i].norm();
+        const Vector<double> rest = gap(i, Z, 1) / ones_[i].norm();
         C.noalias() += rest * rest.transpose();
       }
       const Matrix<double> root = backend::covariance_root(std::move(C), execution);
@@ -98,8 +88,26 @@ class ScalarRows : public PosteriorSystem<T> {
     evaluate(map_, X, View<T>(k), execution);
     return k.template cast<double>().transpose();
   }
-  Vector<double> gap(std::size_t i, const Matrix<double>& Z) const {
-    return 1 - posterior::products_with_columns(ones_[i].col(0), Z).array();
+  // `own`: what the intercept adds to what is asked for, 1 to f and 0 to a part of it.
+  Vector<double> gap(std::size_t i, const Matrix<double>& Z, double own) const {
+    return own - posterior::products_with_columns(ones_[i].col(0), Z).array();
+  }
+  Matrix<double> covariance_less_intercept(ConstView<T> X, double own_intercept, const Execution& execution) const {
+    const Matrix<double> kt = against_anchors(X, execution);
+    const Vector<double> own = kernel_diagonal<T>(map_.kernel(), X, map_.transform());  // k(x, x)
+    Matrix<double> by_delta(X.rows(), static_cast<Index>(factors_.size()));
+    for (std::size_t i = 0; i < factors_.size(); ++i) {
+      const double delta = directions_.deltas[i];
+      const Matrix<double> Z = posterior::solved(factors_[i], delta * kt, execution);
+      Vector<double> variance = delta * own - posterior::squares_of_columns(Z);
+      if (intercept_) variance += gap(i, Z, own_intercept).cwiseAbs2() / ones_[i].squaredNorm();
+      by_delta.col(static_cast<Index>(i)) = variance.cwiseMax(0);
+    }
+    Matrix<double> variances(X.rows(), outputs_.rank(p_));
+    for (Index j = 0; j < variances.cols(); ++j) {
+      variances.col(j) = by_delta.col(static_cast<Index>(directions_.which[static_cast<std::size_t>(j)]));
+    }
+    return posterior::from_directions(outputs_, variances, p_);
   }
 
   KernelMap<T> map_;
@@ -133,7 +141,21 @@ class OperatorRows : public PosteriorSystem<T> {
   Matrix<double> covariance(ConstView<T> X, const Execution& execution) const override {
     Matrix<double> out(X.rows(), p_ * p_);
     for (Index i = 0; i < X.rows(); ++i) {
-      Eigen::Map<Matrix<double>>(out.row(i).data(), p_, p_) = joint(X.middleRows(i, 1), execution);
+      Eigen::Map<Matrix<double>>(out.row(i).data(), p_, p_) = joint(map_, 1, X.middleRows(i, 1), execution);
+    }
+    return out;
+  }
+
+  // k of one term in the place of the whole kernel's, the same M.
+  std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const override {
+    std::vector<Matrix<double>> out;
+    for (const Term& term : map_.kernel().terms()) {
+      const OperatorMap<T> own(Kernel(term), map_.anchors(), p_, map_.transform());
+      Matrix<double> variances(X.rows(), p_);
+      for (Index i = 0; i < X.rows(); ++i) {
+        variances.row(i) = joint(own, 0, X.middleRows(i, 1), execution).diagonal().transpose().cwiseMax(0);
+      }
+      out.push_back(std::move(variances));
     }
     return out;
   }
@@ -143,7 +165,7 @@ class OperatorRows : public PosteriorSystem<T> {
     const Index t = X.rows();
     std::vector<Matrix<double>> out(streams.size(), Matrix<double>::Zero(t, p_));
     if (t == 0) return out;
-    const Matrix<double> root = backend::covariance_root(joint(X, execution), execution);
+    const Matrix<double> root = backend::covariance_root(joint(map_, 1, X, execution), execution);
     for (std::size_t s = 0; s < out.size(); ++s) {
       const Vector<double> values = root * posterior::normals(streams[s], t * p_, 0);
       out[s] = Eigen::Map<const Matrix<double>>(values.data(), t, p_);
@@ -152,12 +174,14 @@ class OperatorRows : public PosteriorSystem<T> {
   }
 
  private:
-  // cov of f at all rows, (rows p, rows p): row i p + a is output a at x_i.
-  Matrix<double> joint(ConstView<T> X, const Execution& execution) const {
-    const Index n = map_.n_features(), t = X.rows();
+  // cov of f, or of the part of it that has the kernel of `map`, at all rows, (rows p, rows p): row i p + a is output a
+  // at x_i. `own_intercept`: 1 for f, 0 for a part.
+  Matrix<double> joint(const OperatorMap<T>& map, double own_intercept, ConstView<T> X,
+                       const Execution& execution) const {
+    const Index n = map.n_features(), t = X.rows();
     const Matrix<T> rows = X;
     std::vector<double> blocks(static_cast<std::size_t>(t * n * p_ * p_));
-    map_.blocks(rows, blocks.data(), execution);
+    map.blocks(rows, blocks.data(), execution);
     Matrix<double> kt(n * p_, t * p_);  // row (j, b), column (i, a): K(x_i, z_j)_ab
     for (Index i = 0; i < t; ++i) {
       for (Index j = 0; j < n; ++j) {
@@ -167,13 +191,13 @@ class OperatorRows : public PosteriorSystem<T> {
         }
       }
     }
-    Matrix<double> own = OperatorMap<T>(map_.kernel(), rows, p_, map_.transform()).gram(execution);
+    Matrix<double> own = OperatorMap<T>(map.kernel(), rows, p_, map.transform()).gram(execution);
     mirror_lower(own, execution);
     const Matrix<double> Z = posterior::solved(L_, kt, execution);
     Matrix<double> cov = own - Z.transpose() * Z;
     if (intercept_) {
       Matrix<double> gap = -(S_.transpose() * Z);  // (p, rows p)
-      for (Index i = 0; i < t * p_; ++i) gap(i % p_, i) += 1;
+      for (Index i = 0; i < t * p_; ++i) gap(i % p_, i) += own_intercept;
       cov += gap.transpose() * mass_ * gap;
     }
     return cov;
