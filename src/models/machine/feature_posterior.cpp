@@ -1,4 +1,5 @@
 // models/machine/feature_posterior.cpp -- the posterior of machines whose sums over the rows are of features.
+#include "backends/tiled.hpp"
 #include "features/expansion.hpp"
 #include "features/map_operations.hpp"
 #include "features/moments.hpp"
@@ -13,8 +14,6 @@
 
 namespace carmina {
 namespace {
-
-constexpr Index rows_at_once = 256;
 
 // PhiᵀW Phi of the scalar map's features, about their mean when there is an intercept; full lower triangle.
 struct FeatureGram {
@@ -67,9 +66,9 @@ class FeaturePosterior : public PosteriorSystem<T> {
   std::vector<Matrix<double>> applied(ConstView<T> X, const Matrix<double>& Theta, const std::vector<Random>& streams,
                                       Index last, const Execution& execution) const {
     std::vector<Matrix<double>> out(streams.size(), Matrix<double>(X.rows(), p_));
-    for (Index first = 0; first < X.rows(); first += rows_at_once) {
+    for (Index first = 0; first < X.rows(); first += posterior::rows_at_once) {
       execution.checkpoint({"sample", first, X.rows()});
-      const Index count = std::min(rows_at_once, X.rows() - first);
+      const Index count = std::min(posterior::rows_at_once, X.rows() - first);
       const Matrix<double> values = backend::product(
           backend::Transpose::no, centred_features(X.middleRows(first, count), execution), Theta, execution);
       for (std::size_t s = 0; s < out.size(); ++s) {

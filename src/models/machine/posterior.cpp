@@ -2,6 +2,7 @@
 // noise.
 #include "models/machine/machine_map.hpp"
 #include "models/machine/pattern_machine.hpp"
+#include "models/machine/posterior_factors.hpp"
 #include "models/machine/posterior_system.hpp"
 
 #include <carmina/core/error.hpp>
@@ -12,8 +13,6 @@
 
 namespace carmina {
 namespace {
-
-constexpr Index rows_at_once = 256;
 
 template <Real T>
 std::unique_ptr<PosteriorSystem<T>> system_of(const KernelMachine<T>& machine, const Execution& execution) {
@@ -95,9 +94,9 @@ Matrix<double> Posterior<T>::covariance(ConstView<T> X, const Execution& executi
     }
   }
   if (!state_->parts.empty()) return out;
-  for (Index first = 0; first < X.rows(); first += rows_at_once) {
+  for (Index first = 0; first < X.rows(); first += posterior::rows_at_once) {
     execution.checkpoint({"variance", first, X.rows()});
-    const Index count = std::min(rows_at_once, X.rows() - first);
+    const Index count = std::min(posterior::rows_at_once, X.rows() - first);
     Matrix<double> block = state_->system->covariance(X.middleRows(first, count), execution);
     for (Index a = 0; a < p; ++a) {
       block.col(a * p + a).array() += state_->alpha;
@@ -125,9 +124,9 @@ std::vector<Matrix<double>> Posterior<T>::part_deviations(ConstView<T> X, const 
     out[0](Eigen::all, columns) = part.part_deviations(X, execution)[0];
   }
   if (!state_->parts.empty()) return out;
-  for (Index first = 0; first < X.rows(); first += rows_at_once) {
+  for (Index first = 0; first < X.rows(); first += posterior::rows_at_once) {
     execution.checkpoint({"variance", first, X.rows()});
-    const Index count = std::min(rows_at_once, X.rows() - first);
+    const Index count = std::min(posterior::rows_at_once, X.rows() - first);
     const auto variances = state_->system->part_variances(X.middleRows(first, count), execution);
     for (std::size_t t = 0; t < out.size(); ++t) {
       out[t].middleRows(first, count) = variances[t].cwiseSqrt() * state_->scale.asDiagonal();

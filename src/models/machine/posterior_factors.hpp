@@ -10,6 +10,8 @@
 
 namespace carmina::posterior {
 
+constexpr Index rows_at_once = 256;  // of new rows
+
 // L of delta H + alpha diag(1 / weights), H by its lower triangle; no weights: all one.
 Matrix<double> factor(Matrix<double> H, double delta, double alpha, const Vector<double>& weights,
                       const Execution& execution);
