@@ -54,6 +54,9 @@ class ParametersAsOptions:
     n_iter_no_change: int = 10
     metric: str = "auto"
     checkpoint: str | os.PathLike[str] | None = None
+    categories: str | None = "auto"
+    unseen: str = "error"
+    dates: str | None = None
 
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()

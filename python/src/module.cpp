@@ -29,6 +29,7 @@ NB_MODULE(_core, m) {
   carmina::python::bind_losses(m);
   carmina::python::bind_sketches(m);
   carmina::python::bind_data(m);
+  carmina::python::bind_frames(m);
   carmina::python::bind_features(m);
   carmina::python::bind_fit_options(m);
   carmina::python::bind_alpha_path(m);
