@@ -1,4 +1,4 @@
-"""Frames in and out: pandas, polars, pyarrow and whatever else hands out Arrow's columns, one column at a time."""
+"""Frames in and out: pandas, polars, pyarrow, whatever hands out Arrow's columns; one column at a time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Frame:
             self.rows = self._arrow.rows
         if not self.columns:
             raise ValueError(
-                f"0 feature(s) (shape=({self.rows}, 0)) while a minimum of 1 is required: {name} has no column"
+                f"0 feature(s) (shape=({self.rows}, 0)) while a minimum of 1 is required: {name} has none"
             )
 
     @property
@@ -166,8 +166,8 @@ def _of_objects(codes: NDArray, levels: list[Any]) -> Column:
         odd = next((level for level in levels if not isinstance(level, (str, int, float))), levels[0])
         # The words that scikit-learn has for it.
         raise TypeError(
-            f"argument must be a string or a number: expected numbers, text, truth values or dates, found {odd!r}"
-            f" ({type(odd).__name__})"
+            "argument must be a string or a number: expected numbers, text, truth values or dates, found "
+            f"{odd!r} ({type(odd).__name__})"
         ) from None
     if values.dtype.kind == "M":
         values = np.append(values, np.datetime64("NaT"))[codes]
@@ -207,7 +207,8 @@ def _kind(
     if is_dates and (categories is not None or dates is not None or column.kind == "dates"):
         if dates is None:
             raise ValueError(
-                f"{place}: the cells are dates; take them as numbers with dates='days', or leave the column out"
+                f"{place}: the cells are dates; take them as numbers with dates='days', or leave the column "
+                "out"
             )
         return "date", []
     if categories is None:
@@ -226,8 +227,8 @@ def _kind(
 
 
 def encode(frame: Frame, encoder: Any, filled: bool) -> NDArray:
-    """The numbers of a frame, (rows, dim_in): float32 where all columns are. NaN is missing, which is an error
-    unless `filled`."""
+    """The numbers of a frame, (rows, dim_in): float32 where all columns are. NaN is missing, an error unless
+    `filled`."""
     if encoder is None:
         columns = [_as_numbers(frame, j, column) for j, column in enumerate(frame)]
         single = all(column.dtype == np.float32 for column in columns)

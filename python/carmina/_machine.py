@@ -342,9 +342,7 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
         return tags
 
 
-def prediction_frame(
-    estimator: Any, X: Any, return_std: bool = False, return_cov: bool = False
-) -> Any:
+def prediction_frame(estimator: Any, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
     """`estimator.predict` as a table of the kind that X is."""
     if return_cov:
         raise ValueError("predict: return_cov and as_frame cannot both be asked for")

@@ -189,7 +189,8 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
         X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = check_array(_frames.targets(y), dtype=X.dtype, ensure_2d=False, ensure_all_finite=False, input_name="y")
+        y = _frames.targets(y)
+        y = check_array(y, dtype=X.dtype, ensure_2d=False, ensure_all_finite=False, input_name="y")
         if y.ndim == 1 or not options.takes_missing_targets:
             assert_all_finite(y, allow_nan=options.takes_missing_targets, input_name="y")
         if y.ndim > 2 or len(y) != len(X):

@@ -89,7 +89,7 @@ def _named_after(estimator: Any, frame: _frames.Frame, reset: bool) -> Any:
     elif list(getattr(estimator, "feature_names_in_", frame.columns)) != frame.columns:
         raise ValueError(
             "The feature names should match those that were passed during fit, in the same order; expected "
-            f"{', '.join(map(repr, estimator.feature_names_in_))}, found {', '.join(map(repr, frame.columns))}"
+            f"{list(estimator.feature_names_in_)}, found {frame.columns}"
         )
     _check_n_features(estimator, frame, reset=reset)
     if reset:

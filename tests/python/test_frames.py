@@ -1,4 +1,4 @@
-"""Frames of pandas, polars and pyarrow: the same model as from a file, names, levels, dates, and what is refused."""
+"""Frames of pandas, polars and pyarrow: the same model as from a file, names, levels, dates, refusals."""
 
 import os
 import pickle
@@ -11,6 +11,7 @@ import pytest
 from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, SpectralMixtureRegressor, _core
 from carmina._frames import Frame, encoder_of
 from given_numbers import NUMBERS
+from sklearn.exceptions import ConvergenceWarning
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -47,15 +48,16 @@ def containers(frame):
     chunks = pyarrow.concat_tables([table.slice(0, 7), table.slice(7)])
     as_dictionary = table.set_column(0, "colour", table["colour"].dictionary_encode())
     categorical = frame.assign(colour=frame["colour"].astype("category"))
+    of_polars = polars.from_pandas(frame)
     return {
-        "polars": polars.from_pandas(frame),
+        "polars": of_polars,
         "pyarrow": table,
         "chunks": chunks,
         "dictionary": as_dictionary,
         "categorical": categorical,
         "pandas on arrow": table.to_pandas(types_mapper=pandas.ArrowDtype),
-        "polars categorical": polars.from_pandas(frame).with_columns(polars.col("colour").cast(polars.Categorical)),
-        "polars milliseconds": polars.from_pandas(frame).with_columns(polars.col("day").cast(polars.Datetime("ms"))),
+        "polars categorical": of_polars.with_columns(polars.col("colour").cast(polars.Categorical)),
+        "polars milliseconds": of_polars.with_columns(polars.col("day").cast(polars.Datetime("ms"))),
         "slice": pyarrow.concat_tables([table.slice(0, 3), table]).slice(3),
     }
 
@@ -124,7 +126,8 @@ def test_numbers_are_those_of_a_slow_encoder():
 
 
 @pytest.mark.parametrize(
-    "type_", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+    "type_",
+    "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split(),
 )
 def test_every_type_of_number(type_):
     values = np.array([0, 1, 5, 100], dtype=type_)
@@ -144,10 +147,16 @@ def test_every_type_of_text(type_):
     assert [found.levels[code] if code >= 0 else None for code in found.values] == cells
 
 
-@pytest.mark.parametrize(
-    "type_",
-    [pyarrow.date32(), pyarrow.date64(), *(pyarrow.timestamp(unit, tz) for unit in ("s", "ms", "us", "ns") for tz in (None, "Europe/Paris"))],
-)
+UNITS = ("s", "ms", "us", "ns")
+DATES = [
+    pyarrow.date32(),
+    pyarrow.date64(),
+    *(pyarrow.timestamp(unit) for unit in UNITS),
+    *(pyarrow.timestamp(unit, "Europe/Paris") for unit in UNITS),
+]
+
+
+@pytest.mark.parametrize("type_", DATES)
 def test_every_type_of_date(type_):
     days = np.array(["1969-12-30", "1970-01-02", "2024-05-31"], dtype="datetime64[D]")
     array = pyarrow.array(days).cast(pyarrow.timestamp("s")).cast(type_)
@@ -161,24 +170,24 @@ def test_every_type_of_date(type_):
 
 def test_what_is_no_number_is_named():
     frame, y = mixed(30)
-    with pytest.raises(ValueError, match="column 'day': the cells are dates; take them as numbers with dates='days'"):
+    with pytest.raises(ValueError, match="column 'day': the cells are dates; take them as numbers with"):
         KernelRegressor(fill_missing=True).fit(frame, y)
-    with pytest.raises(ValueError, match=r"column 'colour': expected numbers, found text, such as '.*'; categories='auto'"):
+    with pytest.raises(ValueError, match=r"column 'colour': expected numbers, found text, such as '.*'; cat"):
         KernelRegressor(**options(categories=None)).fit(frame, y)
     with pytest.raises(ValueError, match=r"NaN in column 'x', row \d+; fit with fill_missing=True"):
         KernelRegressor().fit(frame[["x"]], y)
     with pytest.raises(ValueError, match="infinity in column 'x', row 2"):
         KernelRegressor().fit(pandas.DataFrame({"x": [1.0, np.inf, 2.0]}), y[:3])
     for odd in ({}, object()):
-        with pytest.raises(TypeError, match="X: column 'odd': .* or dates, found"):
+        with pytest.raises(TypeError, match=r"X: column 'odd': .* or dates, found"):
             KernelRegressor().fit(pandas.DataFrame({"odd": [odd, 1, 2]}), y[:3])
+    decimals = pyarrow.array([1, 2], type=pyarrow.decimal128(5, 2))
     with pytest.raises(ValueError, match=r"X: column 'big': Arrow's type 'd:"):
-        decimals = pyarrow.array([1, 2], type=pyarrow.decimal128(5, 2))
         KernelRegressor().fit(pyarrow.table({"big": decimals}), y[:2])
     with pytest.raises(ValueError, match=r"y: column 'colour': expected numbers to be predicted, found text"):
         KernelRegressor().fit(frame[["on"]], frame[["colour"]])
     slip = pandas.DataFrame({"x": ["1", "2", "oops"]})
-    with pytest.raises(ValueError, match="column 'x': the cells are numbers and text, such as 'oops'; mend it"):
+    with pytest.raises(ValueError, match="column 'x': the cells are numbers and text, such as 'oops'"):
         KernelRegressor().fit(slip, y[:3])
     KernelRegressor(random_state=0).fit(slip.astype("category"), y[:3])
     many = pandas.DataFrame({"id": [f"n{i}" for i in range(1500)]})
@@ -197,7 +206,7 @@ def test_unseen_levels():
     frame = pandas.DataFrame({"c": ["a", "b", "a", "b", "a"], "x": np.arange(5.0)})
     new = pandas.DataFrame({"c": ["a", "z"], "x": [0.0, 1.0]})
     model = KernelRegressor(**NUMBERS).fit(frame, np.arange(5.0))
-    with pytest.raises(ValueError, match="X: column 'c': 'z' is not one of the 2 levels of the training rows"):
+    with pytest.raises(ValueError, match="X: column 'c': 'z' is not one of the 2 levels"):
         model.predict(new)
     model = KernelRegressor(**NUMBERS, unseen="zeros").fit(frame, np.arange(5.0))
     assert np.isfinite(model.predict(new)).all()
@@ -208,11 +217,11 @@ def test_columns_are_those_of_the_fit():
     model = KernelRegressor(**options(**NUMBERS)).fit(frame, y)
     with pytest.raises(ValueError, match="The feature names should match"):
         model.predict(frame[["x", "colour", "count", "on", "day"]])
-    with pytest.raises(ValueError, match="X is no frame, but the model was fitted with columns of categories"):
+    with pytest.raises(ValueError, match="X is no frame, but the model was fitted with columns of"):
         model.predict(np.zeros((2, 5)))
-    with pytest.raises(ValueError, match="column 'x': expected numbers, as in the rows of the fit, found text"):
+    with pytest.raises(ValueError, match=r"column 'x': expected numbers, as in .* the fit, found text"):
         model.predict(frame.assign(x="a"))
-    with pytest.raises(ValueError, match="column 'day': expected dates, as in the rows of the fit, found numbers"):
+    with pytest.raises(ValueError, match=r"column 'day': expected dates, as in .* fit, found numbers"):
         model.predict(frame.assign(day=1.0))
 
 
@@ -269,7 +278,7 @@ def test_every_estimator_takes_frames():
         assert quantiles.predict(other).shape == (len(frame), 2)
         assert quantiles.predict(other, as_frame=True).shape == (len(frame), 2)
         mixture = SpectralMixtureRegressor(2, n_components=20, max_iter=5, **kwargs)
-        with pytest.warns(Warning):  # it has not converged
+        with pytest.warns(ConvergenceWarning):
             mixture.fit(other, y)
         assert mixture.predict(other).shape == (len(frame),)
         assert mixture.n_features_in_ == 5
@@ -277,7 +286,8 @@ def test_every_estimator_takes_frames():
 
 def test_transformers_take_frames_and_give_them():
     frame = pandas.DataFrame({"a": np.arange(6.0), "b": pandas.array([1, 2, 3, 4, 5, 6], dtype="Int64")})
-    for transformer in (carmina.FourierFeatures(n_components=4, random_state=0), carmina.SketchedFeatures(random_state=0, sketch=carmina.sketches.SubSample(3))):
+    three = carmina.SketchedFeatures(random_state=0, sketch=carmina.sketches.SubSample(3))
+    for transformer in (carmina.FourierFeatures(n_components=4, random_state=0), three):
         fitted = transformer.fit(polars.from_pandas(frame))
         expected = fitted.transform(frame)
         assert list(fitted.feature_names_in_) == ["a", "b"]
@@ -304,7 +314,7 @@ def test_columns_do_not_become_objects():
         KernelRegressor(**NUMBERS).fit(frame, np.arange(1000.0))
     finally:
         np.asarray = original
-    assert all(dtype != object or size < 1000 for dtype, size in tracer)
+    assert all(dtype.kind != "O" or size < 1000 for dtype, size in tracer)
 
 
 def test_arrow_streams_that_are_no_tables():
