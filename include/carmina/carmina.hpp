@@ -27,6 +27,7 @@
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/model_file.hpp>
 #include <carmina/models/model_inputs.hpp>
+#include <carmina/models/onnx.hpp>
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
 #include <carmina/models/report.hpp>

@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from carmina import _core, _files, _frames, kernels
 from carmina._fit_options import ParametersAsOptions
+from carmina._onnx import ConvertsToOnnx
 from carmina._path import AlphaPath, alpha_list, path_of
 from carmina._validation import (
     checked_rows,
@@ -105,7 +106,7 @@ Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
+class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
 
     _encoder = None  # what makes numbers of a frame's columns; no field

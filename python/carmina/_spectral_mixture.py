@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, _frames, kernels
 from carmina._machine import SolveReport, prediction_frame
 from carmina._mixture_options import options_of
+from carmina._onnx import ConvertsToOnnx
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import (
     checked_rows,
@@ -37,7 +38,7 @@ from carmina._validation import (
 
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
-class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstimator):
+class SpectralMixtureRegressor(ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegressor, BaseEstimator):
     """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
 
     The kernel is Σ_q w_q cos(2π μ_q·δ) Π_j exp(−2π² σ_qj² δ_j²): it finds periods and trends by itself and

@@ -35,6 +35,7 @@ NB_MODULE(_core, m) {
   carmina::python::bind_alpha_path(m);
   carmina::python::bind_machine(m);
   carmina::python::bind_mixture_machine(m);
+  carmina::python::bind_onnx(m);
   carmina::python::bind_running(m);
   carmina::python::bind_tuning(m);
   carmina::python::bind_theory(m);

@@ -125,10 +125,10 @@ def test_numbers_are_those_of_a_slow_encoder():
         np.testing.assert_allclose(found, slow(frame, encoder), rtol=1e-15, err_msg=name)
 
 
-@pytest.mark.parametrize(
-    "type_",
-    "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split(),
-)
+INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+
+
+@pytest.mark.parametrize("type_", [*INTEGERS, "float32", "float64"])
 def test_every_type_of_number(type_):
     values = np.array([0, 1, 5, 100], dtype=type_)
     array = pyarrow.array(values, mask=np.array([False, False, True, False]))
