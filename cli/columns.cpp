@@ -81,6 +81,12 @@ ColumnRoles all_inputs(const std::vector<Column>& columns) {
   return {sequence(0, label ? width - 1 : width), {}};
 }
 
+ModelColumns::ModelColumns(const Predictor& model)
+    : inputs(model.encoder() ? model.encoder()->input_names() : model.record().input_names),
+      targets(model.record().target_names),
+      dim_in(model.encoder() ? static_cast<Index>(inputs.size()) : model.dim_in()),
+      n_targets(model.record().joint_quantiles ? 1 : model.dim_out()) {}
+
 bool ModelColumns::named_inputs() const {
   for (std::size_t j = 0; j < inputs.size(); ++j) {
     if (inputs[j] != format_text("c{}", j + 1)) return true;

@@ -20,11 +20,7 @@ struct ModelColumns {
   std::vector<std::string> inputs, targets;  // names; empty when it was fitted without
   Index dim_in, n_targets;                   // columns of a table: joint quantiles are of one target
 
-  explicit ModelColumns(const Predictor& model)
-      : inputs(model.record().input_names),
-        targets(model.record().target_names),
-        dim_in(model.dim_in()),
-        n_targets(model.record().joint_quantiles ? 1 : model.dim_out()) {}
+  explicit ModelColumns(const Predictor& model);
   bool named_inputs() const;
   bool named_targets() const;
 };
@@ -39,6 +35,15 @@ auto in_precision_of(const Predictor& model, const Body& body) {
 // Inputs are found by name. Where the file or the model has no names they are the first dim_in columns, and
 // only targets may follow them. Error with the columns that are missing.
 ColumnRoles input_roles(const ModelColumns& model, const TableReader& file);
+
+// The rows of a table as the model takes them, encoded where it has an encoder; targets are where `roles` says, or all
+// of `target_table`.
+template <Real T>
+TableRows<T> rows_for(const Predictor& model, std::unique_ptr<TableReader> table, ColumnRoles roles,
+                      std::unique_ptr<TableReader> target_table = nullptr) {
+  table = encoded_table(std::move(table), roles, model.encoder());
+  return {std::move(table), std::move(target_table), std::move(roles), model.record().fill_missing};
+}
 
 // Inputs and targets. `targets` as the user words them; empty: the model's by name, else the last n_targets
 // columns.

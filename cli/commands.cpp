@@ -11,6 +11,7 @@ void add_commands(CLI::App& program) {
   add_predict(program);
   add_evaluate(program);
   add_info(program);
+  add_convert(program);
   check_numbers(program);
 }
 

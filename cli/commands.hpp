@@ -12,5 +12,6 @@ void add_tune(CLI::App& program);
 void add_predict(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_info(CLI::App& program);
+void add_convert(CLI::App& program);
 
 }  // namespace carmina::cli

@@ -56,7 +56,7 @@ struct FitCommand : FitArguments {
     const Term& term = machine.kernel().terms()[0];  // a fit by names has one
     const std::string width = length_scale_text(term);
     print_text("{}, {}, {}; {} kernel{}{}, {}; {} solver, {}\n", counted(record.rows, "row"),
-               counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
+               inputs_text(machine.dim_in()), counted(machine.dim_out(), "target"), kernel_text(term),
                width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
                format_seconds(seconds));
     if (!record.report.text.empty()) print_text("chosen: {}\n", record.report.text);

@@ -9,6 +9,7 @@
 #include "core/words.hpp"
 
 #include "columns.hpp"
+#include "standard_input.hpp"
 
 namespace carmina::cli {
 namespace {
@@ -46,6 +47,7 @@ void FitArguments::add(CLI::App& command) {
   command_ = &command;
   command.add_option("DATA", data, "The table, a row for each sample")->required()->type_name("FILE");
   targets_.add(command);
+  columns_.add(command);
   command.add_option("--model", model, "The model file to write")->required()->type_name("FILE");
   // Help ends with the default in brackets.
   const auto option = [&](const std::string& name, auto& value, const std::string& kind, const char* help) {
@@ -132,6 +134,10 @@ void FitArguments::add(CLI::App& command) {
 
 void FitArguments::check(ProgressLine& line) {
   targets_.check(true);
+  columns_.encoding();
+  require(columns_.weights.empty() || targets_.file.empty(),
+          "--weights is a column of DATA beside --targets, found "
+          "--target-file");
   fit.execution = resources_.execution(line);
   mixture_arguments_.check_given(*command_, is_mixture());
   check_words();
@@ -246,7 +252,7 @@ void FitArguments::read_output_matrix(Index n_targets) {
 
 template <Real T>
 TableRows<T> FitArguments::open() {
-  auto reader = open_table(data, 0, fit.execution.memory_budget);
+  auto reader = open_input(data, 0, fit.execution.memory_budget);
   const auto& columns = reader->columns();
   std::unique_ptr<TableReader> target_reader;
   ColumnRoles roles;
@@ -254,11 +260,15 @@ TableRows<T> FitArguments::open() {
     roles = choose_columns(columns, targets_.columns, data);
     fit.target_names = names_of(columns, roles.targets);
   } else {
-    target_reader = open_table(targets_.file, 0, fit.execution.memory_budget);
+    target_reader = open_input(targets_.file, 0, fit.execution.memory_budget);
     roles = all_inputs(columns);
     for (const Column& column : target_reader->columns()) fit.target_names.push_back(column.name);
   }
-  fit.input_names = names_of(columns, roles.inputs);
+  columns_.narrow(roles, columns, data);
+  const EncodingOptions encoding = columns_.encoding();
+  encoder_ = encoder_of(*reader, roles.inputs, encoding);
+  reader = encoded_table(std::move(reader), roles, encoder_);
+  fit.input_names = names_of(reader->columns(), roles.inputs);
   mixture.input_names = fit.input_names;
   mixture.target_names = fit.target_names;
   read_output_matrix(static_cast<Index>(fit.target_names.size()));
@@ -266,6 +276,12 @@ TableRows<T> FitArguments::open() {
 }
 template TableRows<float> FitArguments::open<float>();
 template TableRows<double> FitArguments::open<double>();
+
+std::string FitArguments::inputs_text(Index dim_in) const {
+  if (!encoder_) return counted(dim_in, "input");
+  return format_text("{} as {}", counted(static_cast<Index>(encoder_->columns().size()), "input"),
+                     counted(dim_in, "number"));
+}
 
 void FitArguments::print_learnt(const FitRecord& record) {
   if (!record.evidence) return;

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/model_inputs.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -10,8 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "data/weighted_rows.hpp"
+
 #include "mixture_arguments.hpp"
 #include "options.hpp"
+#include "table_columns.hpp"
 
 namespace carmina::cli {
 
@@ -38,11 +42,9 @@ struct FitArguments {
   template <class Body>
   void with_rows(Body body) {
     if (float32) {
-      ReadAhead<float> rows(open<float>());
-      body(rows);
+      with_rows_of<float>(body);
     } else {
-      ReadAhead<double> rows(open<double>());
-      body(rows);
+      with_rows_of<double>(body);
     }
   }
 
@@ -61,15 +63,25 @@ struct FitArguments {
     const auto start = std::chrono::steady_clock::now();
     auto machine = make();
     fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
-    if constexpr (requires { machine.save(model, true); }) {
-      machine.save(model, fit.keep_moments);
-    } else {
-      machine.save(model);
-    }
+    write(machine);
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     line.erase();
     return machine;
   }
+  // The model file, with what makes the machine's inputs of the table's columns.
+  template <class Machine>
+  void write(const Machine& machine) const {
+    ModelFile file;
+    if constexpr (requires { machine.to_file(KernelStorage::in_file, true); }) {
+      file = machine.to_file(KernelStorage::in_file, fit.keep_moments);
+    } else {
+      file = machine.to_file();
+    }
+    if (encoder_) put_encoder(file, *encoder_);
+    write_model_file(model, file);
+  }
+  // "3 inputs", or "3 inputs as 7 numbers"
+  std::string inputs_text(Index dim_in) const;
   // What the evidence found, if it was asked: the noise and the evidence itself.
   static void print_learnt(const FitRecord& record);
   // The last line: the model file; and a warning, if there is one.
@@ -82,10 +94,19 @@ struct FitArguments {
   void read_output_matrix(Index n_targets);
   template <Real T>
   TableRows<T> open();
+  template <Real T, class Body>
+  void with_rows_of(const Body& body) {
+    ReadAhead<T> rows(open<T>());
+    if (columns_.weights.empty()) return body(rows);
+    WeightedRows<T> weighted(rows, columns_.weights);
+    body(weighted);
+  }
 
   CLI::App* command_ = nullptr;
   MixtureArguments mixture_arguments_;
   Targets targets_;
+  TableColumns columns_;
+  std::shared_ptr<const InputEncoder> encoder_;  // of the table; null: its inputs are numbers
   Resources resources_;
   std::string kernel_ = "auto", coupling_, length_scale_ = "auto", loss_ = "squared", matrix_, seed_ = "0",
               sampling_ = "iid", components_ = "auto", scale_ = "auto", metric_ = "auto";

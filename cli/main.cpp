@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "options.hpp"
+#include "standard_input.hpp"
 
 namespace {
 
@@ -19,7 +20,7 @@ using namespace carmina;
 
 int report(int status, const std::string& message) {
   if (cli::caught_signal() == SIGPIPE) return 128 + SIGPIPE;  // whoever reads has left, and knows
-  cli::say(message);
+  cli::say(cli::with_standard_input(message));
   return status;
 }
 

@@ -12,6 +12,7 @@
 #include "columns.hpp"
 #include "commands.hpp"
 #include "options.hpp"
+#include "standard_input.hpp"
 
 namespace carmina::cli {
 
@@ -28,7 +29,7 @@ struct PredictCommand {
   void run() const {
     ProgressLine line;
     const Execution execution = resources.execution(line);
-    check_output(out, {model, data});
+    if (out != "-") check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
@@ -91,10 +92,10 @@ struct PredictCommand {
 
   template <Real T>
   void predict(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_table(data, predictor.dim_in(), execution.memory_budget);
+    auto reader = open_input(data, predictor.dim_in(), execution.memory_budget);
     const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), execution);
     ColumnRoles roles = input_roles(ModelColumns(predictor), *reader);
-    ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), predictor.record().fill_missing));
+    ReadAhead<T> rows(rows_for<T>(predictor, std::move(reader), std::move(roles)));
     TableWriter writer(out, names(predictor));
     const Index p = predictor.dim_out();
     DataRows<T> table(rows);

@@ -107,7 +107,7 @@ struct TuneCommand : FitArguments {
       return;
     }
     print_text("{}, {}, {}; {} kernel of width {}, {}; {}\n", counted(record.rows, "row"),
-               counted(machine.dim_in(), "input"), counted(machine.dim_out(), "target"), kernel_text(term),
+               inputs_text(machine.dim_in()), counted(machine.dim_out(), "target"), kernel_text(term),
                length_scale_text(term), approximation_text(record), format_seconds(seconds));
     print_learnt(record);
     print_written(record.report.message);
@@ -119,7 +119,7 @@ struct TuneCommand : FitArguments {
     const MixtureTuneResult result = tune_mixture(rows, mixture, mixture_counts);
     const SpectralMixtureMachine& machine = result.machine;
     fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
-    machine.save(model);
+    write(machine);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     line.erase();
     std::vector<MixtureTrial> trials = result.trials;
@@ -162,7 +162,7 @@ struct TuneCommand : FitArguments {
     const TuneResult<T> result = tune(rows, tune_options);
     const FitRecord& record = result.machine.record();
     fit.execution.checkpoint({"writing", record.rows, record.rows});
-    result.machine.save(model);
+    write(result.machine);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     line.erase();
 
@@ -187,7 +187,7 @@ struct TuneCommand : FitArguments {
     }
     const std::string how = tune_options.by ? "by " + by : format_text("on {} folds", tune_options.folds);
     print_text("{}, {}, {}; {} kernel, {}; {} {}, {}\n", counted(record.rows, "row"),
-               counted(result.machine.dim_in(), "input"), counted(result.machine.dim_out(), "target"),
+               inputs_text(result.machine.dim_in()), counted(result.machine.dim_out(), "target"),
                kernel_text(result.machine.kernel().terms()[0]), approximation_text(record),
                counted(static_cast<Index>(trials.size()), "trial"), how, format_seconds(spent.count()));
     print_table(trials, by == "gcv" ? "gcv" : "left-out loss", tune_options.losses.size() > 1);

@@ -6,6 +6,7 @@
 #include <carmina/core/matrix.hpp>
 #include <carmina/core/parameter.hpp>
 #include <carmina/data/generators.hpp>
+#include <carmina/data/input_encoder.hpp>
 #include <carmina/data/input_transform.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/data/rows.hpp>
@@ -25,6 +26,8 @@
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/model_file.hpp>
+#include <carmina/models/model_inputs.hpp>
+#include <carmina/models/onnx.hpp>
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
 #include <carmina/models/report.hpp>

@@ -14,6 +14,7 @@ from carmina._core import __version__
 from carmina._features import FourierFeatures, SketchedFeatures
 from carmina._files import load
 from carmina._machine import SolveReport
+from carmina._onnx import register_with_skl2onnx
 from carmina._path import AlphaPath
 from carmina._quantiles import JointQuantileRegressor
 from carmina._regressor import KernelRegressor
@@ -40,6 +41,7 @@ __all__ = [
     "metrics",
     "outputs",
     "plot",
+    "register_with_skl2onnx",
     "sketches",
     "theory",
     "tune",

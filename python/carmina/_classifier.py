@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from carmina import _core, kernels, losses, outputs
+from carmina import _core, _frames, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
@@ -265,8 +265,11 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             return scores[:, 0]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """The class of the largest score for each row of X, which has the largest probability too."""
+    def predict(self, X: ArrayLike, as_frame: bool = False) -> Any:
+        """The class of the largest score for each row of X, which has the largest probability too;
+        `as_frame`: in a column "label" of a table in the kind that X is."""
+        if as_frame:
+            return _frames.container(X, ["label"], self.predict(X).reshape(-1, 1))
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]

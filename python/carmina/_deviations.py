@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carmina._intervals import REFITTED, RefittedIntervals, checked_coverage
+from carmina._machine import prediction_frame
 from carmina._validation import integer, memory_bytes, one_of, seed_of, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
@@ -16,9 +19,16 @@ class Deviations(RefittedIntervals):
     """`predict` with deviations, and `predict_interval`."""
 
     def predict(
-        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
-    ) -> NDArray | tuple[NDArray, NDArray]:
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        as_frame: bool = False,
+    ) -> Any:
         """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision.
+
+        `as_frame`: as a table in the kind that X is (polars, pyarrow, else pandas), with a column for each of
+        `target_names_` and, with `return_std`, one more of its name and `_std`.
 
         `return_std` also gives the standard deviation of a new observation, in the shape of the prediction;
         `return_cov` the covariance of its outputs at each row, of shape (n, p, p). The fit is taken for the
@@ -43,6 +53,8 @@ class Deviations(RefittedIntervals):
         """
         if return_std and return_cov:
             raise ValueError("predict: return_std and return_cov cannot both be asked for")
+        if as_frame:
+            return prediction_frame(self, X, return_std, return_cov)
         X = self._checked_inputs(X)
         prediction = self._as_targets(self._predict_machine(X))
         if not (return_std or return_cov):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from carmina import _core, kernels, sketches
 from carmina._kernels import resolved
-from carmina._validation import SAMPLINGS, component_count, one_of, seed_of, sketch_or_name
+from carmina._validation import SAMPLINGS, checked_rows, component_count, one_of, seed_of, sketch_or_name
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -83,7 +83,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def fit(self, X: ArrayLike, y: Any = None) -> FourierFeatures:
         """Draw the frequencies; X gives the number of columns and, for `gamma="median"`, the width."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
         self.kernel_ = resolved(self.kernel, self.gamma, X)
         self._draw = {
             "n_components": component_count(self.n_components),
@@ -146,7 +146,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return np.ascontiguousarray(products.reshape(n, p, len(other), p).swapaxes(1, 2))
 
     def _features(self, kernel: kernels.Kernel, X: ArrayLike) -> NDArray:
-        return self._features_of(kernel, validate_data(self, X, reset=False, dtype=self._dtype))
+        return self._features_of(kernel, checked_rows(self, X, filled=False, reset=False, dtype=self._dtype))
 
     def _features_of(self, kernel: kernels.Kernel, X: NDArray) -> NDArray:
         if self._structured:
@@ -222,7 +222,7 @@ class SketchedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def fit(self, X: ArrayLike, y: Any = None) -> SketchedFeatures:
         """Draw the sketch over the rows of X and keep those that it takes."""
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
         distribution = sketch_or_name(self.sketch)
         self.kernel_ = resolved(self.kernel, self.gamma, X)
         self.sketch_ = distribution.sample(len(X), seed_of(self.random_state), X, self.kernel_)
@@ -255,7 +255,7 @@ class SketchedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return np.multiply.outer(products, self.kernel_.A.astype(products.dtype))
 
     def _features(self, X: ArrayLike) -> NDArray:
-        X = validate_data(self, X, reset=False, dtype=self.anchors_.dtype)
+        X = checked_rows(self, X, filled=False, reset=False, dtype=self.anchors_.dtype)
         return _core.sketched_features(self.kernel_, self.sketch_, self.anchors_, self.whitening_, X)
 
     @property

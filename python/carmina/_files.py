@@ -25,6 +25,7 @@ def save(estimator: Any, path: str | os.PathLike[str], variances: bool = False) 
             **estimator._file_state(),
         }
     )
+    machine.encoder = estimator._encoder
     machine.save(os.fspath(path), **({"variances": True} if variances else {}))
 
 
@@ -83,7 +84,9 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
     record = machine.record
     names = record.pop("input_names")
     record.pop("target_names")
-    numbered = [f"c{column + 1}" for column in range(machine.dim_in)]
+    if machine.encoder is not None:
+        names = machine.encoder.input_names
+    numbered = [f"c{column + 1}" for column in range(len(names))]
     state = {"y_ndim": 1 if machine.dim_out == 1 else 2}
     named = names not in ([], numbered)
     if isinstance(machine, _core.MixtureMachine):
@@ -105,10 +108,13 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
 def _restore(estimator: Any, machine: _core.Machine, state: dict[str, Any], named: bool) -> Any:
     estimator._machine = machine
     estimator._restore_file_state(state)
-    estimator.n_features_in_ = machine.dim_in
+    encoder = estimator._encoder = machine.encoder
+    estimator.n_features_in_ = machine.dim_in if encoder is None else len(encoder.columns)
     estimator.n_iter_ = machine.report["iterations"]
     if named:
         names = state["input_names"] if "input_names" in state else machine.record["input_names"]
+        if encoder is not None:
+            names = encoder.input_names
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
 

@@ -55,6 +55,9 @@ class ParametersAsOptions:
     metric: str = "auto"
     checkpoint: str | os.PathLike[str] | None = None
     device: str = "auto"
+    categories: str | None = "auto"
+    unseen: str = "error"
+    dates: str | None = None
 
     def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()

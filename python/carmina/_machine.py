@@ -20,10 +20,18 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from carmina import _core, _files, kernels
+from carmina import _core, _files, _frames, kernels
 from carmina._fit_options import ParametersAsOptions
+from carmina._onnx import ConvertsToOnnx
 from carmina._path import AlphaPath, alpha_list, path_of
-from carmina._validation import checked_rows, checkpoint_path, finite_sum, memory_bytes, thread_count
+from carmina._validation import (
+    checked_rows,
+    checkpoint_path,
+    finite_sum,
+    input_names,
+    memory_bytes,
+    thread_count,
+)
 
 
 @dataclass(frozen=True)
@@ -98,8 +106,10 @@ Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
+class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
+
+    _encoder = None  # what makes numbers of a frame's columns; no field
 
     def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
         """Write the fitted model to a file, whole or not at all; `carmina.load` reads it back.
@@ -122,6 +132,11 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
     @property
     def intercept_(self) -> float | NDArray:
         return self._fitted("intercept_").intercept
+
+    @property
+    def target_names_(self) -> list[str]:
+        """Names of the columns of predictions: those of y, else y1, y2, ..."""
+        return self._fitted("target_names_").output_names
 
     @property
     def report_(self) -> SolveReport:
@@ -215,10 +230,10 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
         """Of X and Y (n, p), both validated."""
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "_encoder"):
             if hasattr(self, name):
                 attributes[name] = getattr(self, name)
-        options.input_names = list(attributes.get("feature_names_in_", []))
+        options.input_names = input_names(self)
         return FitTask(X, Y, sample_weight, options, attributes)
 
     def _validated_targets(
@@ -278,6 +293,7 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
             type(X) is np.ndarray
             and "_machine" in fitted
             and "feature_names_in_" not in fitted
+            and self._encoder is None
             and X.ndim == 2
             and len(X) > 0
             and X.shape[1] == self.n_features_in_
@@ -325,6 +341,18 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(self.fill_missing)
         return tags
+
+
+def prediction_frame(estimator: Any, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+    """`estimator.predict` as a table of the kind that X is."""
+    if return_cov:
+        raise ValueError("predict: return_cov and as_frame cannot both be asked for")
+    found = estimator.predict(X, return_std=True) if return_std else (estimator.predict(X),)
+    values = np.hstack([part.reshape(len(part), -1) for part in found])
+    names = estimator.target_names_
+    if return_std:
+        names = [*names, *(f"{name}_std" for name in names)]
+    return _frames.container(X, names, values)
 
 
 def _print_progress(phase: str, done: int, total: int) -> None:

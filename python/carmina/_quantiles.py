@@ -13,7 +13,7 @@ from sklearn.metrics import d2_pinball_score
 
 from carmina import losses, outputs
 from carmina._intervals import RefittedIntervals, checked_coverage
-from carmina._machine import FitTask
+from carmina._machine import FitTask, prediction_frame
 from carmina._validation import number, with_target
 
 
@@ -109,8 +109,11 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         self._couple(options, A, type(self).__name__)
         return self._task(X, y.reshape(-1, 1), sample_weight, options)
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """The quantiles at the rows of X, of shape (n, n_quantiles), a column for each level."""
+    def predict(self, X: ArrayLike, as_frame: bool = False) -> Any:
+        """The quantiles at the rows of X, of shape (n, n_quantiles), a column for each level; `as_frame` as
+        for `KernelRegressor`."""
+        if as_frame:
+            return prediction_frame(self, X)
         return self._predict_machine(self._checked_inputs(X))
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9, method: str = "cv+") -> NDArray:

@@ -107,6 +107,14 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         removed when the fit ends. After the process was killed, the same `fit` of an estimator with the same
         parameters goes on from there and gives the same model; a file of another fit is refused.
         `random_state` must be an integer.
+    categories : "auto" or None, default="auto"
+        Of frames (pandas, polars, pyarrow, whatever has `__arrow_c_stream__`): columns of text, categories
+        and truth values become a column of 0 and 1 for each level that the rows of `fit` have, in the order
+        of their text; part of the model and its file. None: text is an error, truth values are 0 and 1.
+    unseen : "error" or "zeros", default="error"
+        What a level is that the rows of `fit` lacked: an error, or 0 in all of its columns.
+    dates : None, "days" or "seconds", default=None
+        Of frames: dates as numbers of that unit since 1970-01-01, UTC; None: an error.
 
     Attributes
     ----------
@@ -135,6 +143,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         Columns of X.
     feature_names_in_ : ndarray of str
         Their names, when X has names that are all text.
+    target_names_ : list of str
+        Names of the columns of predictions: those of y, else y1, y2, ...
 
     Examples
     --------
@@ -176,7 +186,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
 
         Parameters
         ----------
-        X : array_like of shape (n, d)
+        X : array_like or frame of shape (n, d)
             float32 is computed in float32, anything else in float64. A C-ordered array is not copied.
         y : array_like of shape (n,) or (n, p)
             NaN is a missing target. The loss of a row is that of the targets it has; a row without any is

@@ -17,19 +17,28 @@ from sklearn.utils.validation import (
     assert_all_finite,
     check_array,
     check_is_fitted,
-    validate_data,
 )
 
-from carmina import _core, _files, kernels
-from carmina._machine import SolveReport
+from carmina import _core, _files, _frames, kernels
+from carmina._machine import SolveReport, prediction_frame
 from carmina._mixture_options import options_of
+from carmina._onnx import ConvertsToOnnx
 from carmina._seen_score import SeenTargetsRegressor
-from carmina._validation import checkpoint_path, column_names, integer, memory_bytes, seed_of, thread_count
+from carmina._validation import (
+    checked_rows,
+    checkpoint_path,
+    column_names,
+    input_names,
+    integer,
+    memory_bytes,
+    seed_of,
+    thread_count,
+)
 
 
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
-class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstimator):
+class SpectralMixtureRegressor(ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegressor, BaseEstimator):
     """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
 
     The kernel is Σ_q w_q cos(2π μ_q·δ) Π_j exp(−2π² σ_qj² δ_j²): it finds periods and trends by itself and
@@ -91,6 +100,8 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
         As for `KernelRegressor`. `verbose` shows the evidence every 50 steps.
     checkpoint : path or None
         A file for the state of the fit while it runs, as for `KernelRegressor`.
+    categories, unseen, dates
+        What becomes of a frame's text, truth values and dates, as for `KernelRegressor`.
 
     Attributes
     ----------
@@ -146,6 +157,11 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
     memory_budget: int | str | None = None
     verbose: bool = False
     checkpoint: str | os.PathLike[str] | None = None
+    categories: str | None = "auto"
+    unseen: str = "error"
+    dates: str | None = None
+
+    _encoder = None  # what makes numbers of a frame's columns; no field
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -171,9 +187,10 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
         another."""
         options = options_of(self)
         options.target_names = column_names(y)
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = _frames.targets(y)
         y = check_array(y, dtype=X.dtype, ensure_2d=False, ensure_all_finite=False, input_name="y")
         if y.ndim == 1 or not options.takes_missing_targets:
             assert_all_finite(y, allow_nan=options.takes_missing_targets, input_name="y")
@@ -181,7 +198,7 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
             raise ValueError(f"y must have shape ({len(X)},) or ({len(X)}, p), found {y.shape}")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-        options.input_names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        options.input_names = input_names(self)
         self._y_ndim = y.ndim
         return X, y.reshape(len(y), -1), sample_weight, options
 
@@ -202,15 +219,22 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
         return self
 
     def predict(
-        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
-    ) -> NDArray | tuple[NDArray, NDArray]:
-        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`.
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        as_frame: bool = False,
+    ) -> Any:
+        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`; `as_frame` as for
+        `KernelRegressor`.
 
         `return_std` also gives the standard deviation of a new observation, noise included, in the shape of
         the prediction; `return_cov` the covariance of its outputs at each row, of shape (n, p, p).
         """
         if return_std and return_cov:
             raise ValueError("predict: return_std and return_cov cannot both be asked for")
+        if as_frame:
+            return prediction_frame(self, X, return_std, return_cov)
         X = self._inputs(X)
         threads = thread_count(self.n_jobs)
         if not (return_std or return_cov):
@@ -293,12 +317,17 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
         return kernels.SpectralMixture(machine.weights, machine.means, machine.scales, machine.family)
 
     @property
+    def target_names_(self) -> list[str]:
+        """Names of the columns of predictions: those of y, else y1, y2, ..."""
+        return self._fitted("target_names_").output_names
+
+    @property
     def report_(self) -> SolveReport:
         return SolveReport(**self._fitted("report_").report)
 
     def _inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return checked_rows(self, X, filled=False, reset=False, dtype=[np.float64, np.float32])
 
     def _as_targets(self, columns: NDArray) -> NDArray:
         return columns.ravel() if self._y_ndim == 1 else columns

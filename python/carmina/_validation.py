@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from carmina import _core, kernels, losses, sketches
+from carmina import _core, _frames, kernels, losses, sketches
 from carmina._field_by_name import FieldByName
 
 
@@ -47,12 +47,28 @@ def finite_sum(X: np.ndarray) -> bool:
 
 def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = False, **options: Any) -> Any:
     """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them; `missing`:
-    y may have NaN."""
+    y may have NaN. Frames become numbers first, by the estimator's encoder."""
     reset = {"reset": options.pop("reset")} if "reset" in options else {}
     options["ensure_all_finite"] = "allow-nan" if filled else True
+    if _frames.is_frame(arrays[0]):
+        frame = _frames.Frame(arrays[0])
+        estimator = _named_after(estimator, frame, reset.get("reset", True))
+        X = _frames.encode(frame, estimator._encoder, filled)
+        arrays = (X, *(_frames.targets(y) for y in arrays[1:]))
+        reset = {}
+    elif len(arrays) > 1:
+        arrays = (arrays[0], *(_frames.targets(y) for y in arrays[1:]))
     if missing:
         targets = {"ensure_2d": False, "ensure_all_finite": "allow-nan"}
         options = {"validate_separately": (options, targets)}
+    if reset.get("reset", True):
+        if not hasattr(estimator, "_stand_in"):
+            vars(estimator).pop("_encoder", None)  # of an earlier fit
+    elif getattr(estimator, "_encoder", None) is not None:
+        raise ValueError(
+            f"X is no frame, but the model was fitted with columns of categories or dates: pass a frame with "
+            f"the columns {', '.join(map(repr, estimator._encoder.input_names))}"
+        )
     try:
         return validate_data(estimator, *arrays, **options, **reset)
     except ValueError as error:
@@ -61,6 +77,34 @@ def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = Fal
         raise ValueError(
             "Input X contains NaN; fit with fill_missing=True to have the means of the columns in their place"
         ) from None
+
+
+def _named_after(estimator: Any, frame: _frames.Frame, reset: bool) -> Any:
+    """Let the estimator know, or compare, the names of a frame's columns, and have an encoder for it. Returns
+    a copy for checks of the numbers, of which there may be more than columns."""
+    if type(frame.original).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        _check_feature_names(estimator, frame.original, reset=reset)
+    elif reset:
+        estimator.feature_names_in_ = np.array(frame.columns, dtype=object)
+    elif list(getattr(estimator, "feature_names_in_", frame.columns)) != frame.columns:
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order; expected "
+            f"{list(estimator.feature_names_in_)}, found {frame.columns}"
+        )
+    _check_n_features(estimator, frame, reset=reset)
+    if reset:
+        categories = estimator.categories if hasattr(estimator, "categories") else None
+        if categories is not None:
+            one_of("categories", categories, ["auto"])
+        dates = getattr(estimator, "dates", None)
+        if dates is not None:
+            one_of("dates", dates, ["days", "seconds"])
+        unseen = one_of("unseen", getattr(estimator, "unseen", "error"), ["error", "zeros"])
+        estimator._encoder = _frames.encoder_of(frame, categories, dates, unseen)
+    stand_in = object.__new__(type(estimator))
+    vars(stand_in).update(vars(estimator), _stand_in=True)
+    stand_in._encoder = getattr(estimator, "_encoder", None)
+    return stand_in
 
 
 SAMPLINGS = _core.sampling_names()
@@ -196,8 +240,18 @@ def with_target(predicted: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, A
     return predicted[there], y[there], weights
 
 
+def input_names(estimator: Any) -> list[str]:
+    """Names of the numbers that the machine of a fitted estimator takes; empty where there are none."""
+    encoder = getattr(estimator, "_encoder", None)
+    if encoder is not None:
+        return encoder.encoded_names
+    return [str(name) for name in getattr(estimator, "feature_names_in_", [])]
+
+
 def column_names(y: Any) -> list[str]:
     """Names of the targets when y is a data frame or a named series."""
+    if hasattr(y, "column_names"):  # pyarrow's
+        return [str(name) for name in y.column_names]
     if hasattr(y, "columns"):
         return [str(name) for name in y.columns]
     name = getattr(y, "name", None)

@@ -12,6 +12,8 @@ void bind_outputs(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_sketches(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_frames(nb::module_& m);
+void bind_onnx(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_fit_options(nb::module_& m);
 void bind_alpha_path(nb::module_& m);

@@ -1,6 +1,8 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
 #include "models/machine/machine_map.hpp"
 
+#include <carmina/models/evaluation.hpp>
+
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -23,11 +25,13 @@ namespace carmina::python {
 namespace {
 
 ModelFile to_file(const Machine& self, KernelStorage storage = KernelStorage::in_file, bool variances = false) {
-  return with_estimator(self.visit([&](const auto& m) { return m.to_file(storage, variances); }), self.estimator);
+  return with_estimator(self.visit([&](const auto& m) { return m.to_file(storage, variances); }), self);
 }
 
 Machine from_file(const ModelFile& file, const std::string& source, const std::optional<Kernel>& apart = {}) {
-  return {kernel_machine_from_file(file, source, apart), estimator_of(file)};
+  Machine machine{kernel_machine_from_file(file, source, apart), estimator_of(file)};
+  machine.encoder = get_encoder(file, machine.visit([](const auto& m) { return m.dim_in(); }), source);
+  return machine;
 }
 
 // The file's bytes; a kernel made of functions, which no file holds, beside them.
@@ -289,6 +293,10 @@ void bind_machine(nb::module_& m) {
       .def_prop_ro("why_no_interval",
                    [](const Machine& self) {
                      return self.visit([](const auto& m) { return carmina::why_no_interval(m.record()); });
+                   })
+      .def_prop_ro("output_names",
+                   [](const Machine& self) {
+                     return self.visit([](const auto& m) { return carmina::output_names(m.record(), m.dim_out()); });
                    })
       .def_prop_ro("report", &report)
       .def_prop_ro("record", &record);

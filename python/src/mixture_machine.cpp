@@ -2,6 +2,7 @@
 #include "mixture_machine.hpp"
 
 #include <algorithm>
+#include <carmina/models/evaluation.hpp>
 #include <carmina/models/tune.hpp>
 #include "models/mixture/empirical_spectrum.hpp"
 #include "solvers/evidence/fourier_evidence.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 using Options = SpectralMixtureOptions;
 
-ModelFile to_file(const MixtureMachine& self) { return with_estimator(self.machine.to_file(), self.estimator); }
+ModelFile to_file(const MixtureMachine& self) { return with_estimator(self.machine.to_file(), self); }
 
 // body(rows, options) with X, Y and the weights in the precision of X; on_step(start, step, value) after each step,
 // None: not at all.
@@ -234,7 +235,9 @@ void bind_options(nb::module_& m) {
 }  // namespace
 
 MixtureMachine mixture_machine_from_file(const ModelFile& file, const std::string& source) {
-  return {SpectralMixtureMachine::from_file(file, source), estimator_of(file)};
+  MixtureMachine machine{SpectralMixtureMachine::from_file(file, source), estimator_of(file)};
+  machine.encoder = get_encoder(file, machine.machine.dim_in(), source);
+  return machine;
 }
 
 void bind_mixture_machine(nb::module_& m) {
@@ -280,6 +283,8 @@ void bind_mixture_machine(nb::module_& m) {
       .def_prop_ro("curve", [](const MixtureMachine& s) { return s.machine.curve(); })
       .def_prop_ro("points", &points)
       .def_prop_ro("record", &record)
+      .def_prop_ro("output_names",
+                   [](const MixtureMachine& s) { return output_names(s.machine.record(), s.machine.dim_out()); })
       .def_prop_ro("report", [](const MixtureMachine& s) { return to_dict(s.machine.report()); });
   m.def("mixture_solver_names", &mixture_solver_names);
   m.def(

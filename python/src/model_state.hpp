@@ -1,11 +1,13 @@
 // model_state.hpp -- files and pickles of fitted machines, with the package's description of the estimator around them.
 #pragma once
 #include <carmina/models/model_file.hpp>
+#include <carmina/models/model_inputs.hpp>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
@@ -18,8 +20,11 @@ inline std::string estimator_of(const ModelFile& file) {
   return text == file.texts.end() ? std::string() : text->second;
 }
 
-inline ModelFile with_estimator(ModelFile file, const std::string& estimator) {
-  if (!estimator.empty()) file.texts["estimator"] = estimator;
+// The file of a machine with what stands around it.
+template <class M>
+ModelFile with_estimator(ModelFile file, const M& around) {
+  if (!around.estimator.empty()) file.texts["estimator"] = around.estimator;
+  if (around.encoder) put_encoder(file, *around.encoder);
   return file;
 }
 
@@ -34,10 +39,14 @@ inline ModelFile from_bytes(const nb::bytes& bytes) {
   return decode_model(copy, "pickled model");
 }
 
-// For a type with a member `estimator`.
+// For a type with members `estimator` and `encoder`.
 template <class M>
 void def_saved(nb::class_<M>& type, ModelFile (*to_file)(const M&, bool variances)) {
   type.def_rw("estimator", &M::estimator, "The package's own description, kept in the file.")
+      .def_prop_rw(
+          "encoder", [](const M& self) { return self.encoder; },
+          [](M& self, std::shared_ptr<const InputEncoder> encoder) { self.encoder = std::move(encoder); },
+          nb::arg("encoder").none(), "What makes the inputs of the columns of a frame; None: they are numbers.")
       .def(
           "save",
           [to_file](const M& self, const std::string& path, bool variances) {

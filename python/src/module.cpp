@@ -29,11 +29,13 @@ NB_MODULE(_core, m) {
   carmina::python::bind_losses(m);
   carmina::python::bind_sketches(m);
   carmina::python::bind_data(m);
+  carmina::python::bind_frames(m);
   carmina::python::bind_features(m);
   carmina::python::bind_fit_options(m);
   carmina::python::bind_alpha_path(m);
   carmina::python::bind_machine(m);
   carmina::python::bind_mixture_machine(m);
+  carmina::python::bind_onnx(m);
   carmina::python::bind_running(m);
   carmina::python::bind_tuning(m);
   carmina::python::bind_theory(m);

@@ -1,10 +1,10 @@
 // data/choose_columns.cpp -- the user's word for the targets (names or a count) as column numbers.
+#include "data/choose_columns.hpp"
 #include "data/cells.hpp"
-
-#include <carmina/data/rows.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <numeric>
 
 namespace carmina {
@@ -46,9 +46,10 @@ std::size_t distance(const std::string& a, const std::string& b) {
   fail("{}: no column is named '{}'; the columns are {}", file, data::shown(name), list);
 }
 
-Index find_column(std::string_view text, const std::vector<Column>& columns, const std::string& file) {
+Index find_column(std::string_view text, const std::vector<Column>& columns, const std::string& file,
+                  const char* what) {
   const std::string name(data::trim(text));
-  require(!name.empty(), "{}: a target has an empty name", file);
+  require(!name.empty(), "{}: {} {} has an empty name", file, std::strchr("aeiou", *what) ? "an" : "a", what);
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == name; });
   if (found == columns.end()) fail_unknown(name, columns, file);
   return found - columns.begin();
@@ -64,7 +65,10 @@ std::vector<Index> last_columns(Index count, Index columns, const std::string& f
   return last;
 }
 
-std::vector<Index> named_columns(std::string_view names, const std::vector<Column>& columns, const std::string& file) {
+}  // namespace
+
+std::vector<Index> columns_by_name(std::string_view names, const std::vector<Column>& columns, const std::string& file,
+                                   const char* what) {
   // A name may itself hold a comma, when it is the only one.
   for (std::size_t j = 0; j < columns.size(); ++j) {
     if (columns[j].name == names) return {static_cast<Index>(j)};
@@ -72,18 +76,14 @@ std::vector<Index> named_columns(std::string_view names, const std::vector<Colum
   std::vector<Index> found;
   for (bool more = true; more;) {
     const std::string_view name = names.substr(0, names.find(','));
-    found.push_back(find_column(name, columns, file));
-    require(std::count(found.begin(), found.end(), found.back()) == 1, "{}: the target '{}' is named twice", file,
+    found.push_back(find_column(name, columns, file, what));
+    require(std::count(found.begin(), found.end(), found.back()) == 1, "{}: the {} '{}' is named twice", file, what,
             data::trim(name));
     more = name.size() < names.size();
     names.remove_prefix(more ? name.size() + 1 : name.size());
   }
-  require(found.size() < columns.size(), "{}: all {} columns are targets; one must stay an input", file,
-          columns.size());
   return found;
 }
-
-}  // namespace
 
 ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string& targets, const std::string& file) {
   const auto width = static_cast<Index>(columns.size());
@@ -93,7 +93,9 @@ ColumnRoles choose_columns(const std::vector<Column>& columns, const std::string
     Index count = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
     const bool is_count = code == std::errc{} && end == text.data() + text.size();
-    roles.targets = is_count ? last_columns(count, width, file) : named_columns(text, columns, file);
+    roles.targets = is_count ? last_columns(count, width, file) : columns_by_name(text, columns, file, "target");
+    require(roles.targets.size() < columns.size(), "{}: all {} columns are targets; one must stay an input", file,
+            columns.size());
   }
   for (Index j = 0; j < width; ++j) {
     if (std::find(roles.targets.begin(), roles.targets.end(), j) == roles.targets.end()) roles.inputs.push_back(j);

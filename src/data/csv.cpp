@@ -1,9 +1,11 @@
 // data/csv.cpp -- comma, semicolon or tab separated text, with or without a header.
 #include "data/readers.hpp"
+#include "data/text_cells.hpp"
 #include "data/text_table.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace carmina::data {
 
@@ -12,7 +14,7 @@ namespace {
 // Quotes come in pairs, a doubled quote inside a cell being two: an odd number leaves a cell open.
 bool leaves_quote_open(std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 != 0; }
 
-class CsvReader final : public TextTable {
+class CsvReader final : public TextTable, public TextCells {
  public:
   CsvReader(const std::string& path, const ReadLimit& limit) : TextTable(path, limit) {
     require(next_record(), "{}: the file is empty", path);
@@ -31,15 +33,98 @@ class CsvReader final : public TextTable {
     } else {
       lines_.rewind();
     }
+    passing_ = true;  // a cell of the first row that is no number is an error once it is read as one
     begin_rows("the file has a header but no rows");
+    passing_ = false;
+  }
+
+  std::vector<CellsFound> look(Index rows) override {
+    std::vector<CellsFound> found(columns_.size(), CellsFound::numbers);
+    std::vector<bool> dates(columns_.size(), true), text(columns_.size(), false), numbers(columns_.size(), false);
+    seen_ = [&](std::size_t j, std::string_view cell) {
+      const bool is_text = parse_cell(cell).kind == CellKind::text;
+      (is_text ? text : numbers)[j] = true;
+      dates[j] = dates[j] && is_text && parse_date(cell);
+    };
+    go_through(rows);
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      // Text among numbers is a slip, which is an error once it is read.
+      if (text[j] && !numbers[j]) found[j] = dates[j] ? CellsFound::dates : CellsFound::text;
+    }
+    return found;
+  }
+
+  void visit(const std::vector<Index>& columns, const Seen& seen) override {
+    std::vector<bool> wanted(columns_.size(), false);
+    for (const Index j : columns) wanted[static_cast<std::size_t>(j)] = true;
+    seen_ = [&](std::size_t j, std::string_view cell) {
+      if (wanted[j]) seen(j, cell);
+    };
+    go_through(std::numeric_limits<Index>::max());
+  }
+
+  void read_as(std::vector<CellReading> readings, std::shared_ptr<const InputEncoder> encoder,
+               std::vector<Index> encoder_columns) override {
+    readings_ = std::move(readings);
+    encoder_ = std::move(encoder);
+    encoder_columns_ = std::move(encoder_columns);
   }
 
  private:
+  // Shows the cells of so many rows to seen_, but for those that are missing.
+  void go_through(Index rows) {
+    passing_ = true;
+    rewind();
+    std::vector<double> row(columns_.size());
+    for (Index i = 0; i < rows && parse_row(row.data()); ++i) continue;
+    rewind();
+    passing_ = false;
+    seen_ = nullptr;
+  }
+
+  // A cell as its column is read.
+  double cell(std::string_view text, std::size_t j) const {
+    if (readings_.empty() && !passing_) [[likely]]
+      return number(text, j);
+    return passing_ ? pass(text, j) : other_cell(text, j);
+  }
+
+  double pass(std::string_view text, std::size_t j) const {
+    text = trim(text);
+    if (seen_ && !is_missing(text)) seen_(j, text);
+    return 0;
+  }
+
+  double other_cell(std::string_view text, std::size_t j) const {
+    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+    switch (readings_[j]) {
+      case CellReading::number:
+        return number(text, j);
+      case CellReading::skip:
+        return 0;
+      case CellReading::date: {
+        if (is_missing(trim(text))) return missing;
+        const auto at = parse_date(text);
+        require(at.has_value(),
+                "{}: column '{}': expected a date such as 2024-05-31 or 2024-05-31T12:30:00, found '{}'", row_place(),
+                shown(columns_[j].name), shown(text));
+        return at->in(encoder_->dates());
+      }
+      case CellReading::category:
+        break;
+    }
+    if (is_missing(trim(text))) return missing;
+    const Index column = encoder_columns_[j];
+    return static_cast<double>(encoder_->level(column, text, row_place()).value_or(-1));
+  }
+
+  static bool is_missing(std::string_view text) { return parse_cell(text).kind == CellKind::missing; }
+
   bool parse_row(double* out) override {
     if (!next_record()) return false;
     if (record_.find('"') != std::string_view::npos) {
       require_width(split(columns_.size()));
-      for (std::size_t j = 0; j < cells_.size(); ++j) out[j] = number(cells_[j], j);
+      for (std::size_t j = 0; j < cells_.size(); ++j) out[j] = cell(cells_[j], j);
       return true;
     }
     const char* at = record_.data();
@@ -49,7 +134,7 @@ class CsvReader final : public TextTable {
       if ((stop == end) != (j + 1 == columns_.size())) {
         require_width(1 + static_cast<std::size_t>(std::count(record_.begin(), record_.end(), separator_)));
       }
-      out[j] = number({at, static_cast<std::size_t>(stop - at)}, j);
+      out[j] = cell({at, static_cast<std::size_t>(stop - at)}, j);
       at = stop + 1;
     }
     return true;
@@ -114,6 +199,11 @@ class CsvReader final : public TextTable {
     return found;
   }
 
+  std::vector<CellReading> readings_;  // empty: numbers
+  std::shared_ptr<const InputEncoder> encoder_;
+  std::vector<Index> encoder_columns_;
+  Seen seen_;             // while rows are gone through
+  bool passing_ = false;  // cells are not converted
   char separator_ = ',';
   std::string_view record_;  // the row being parsed
   std::string joined_;       // holds it when it spans lines

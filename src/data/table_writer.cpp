@@ -1,5 +1,5 @@
 // data/table_writer.cpp -- tables as CSV or NPY, packed or not, through a file that appears whole or not at
-// all.
+// all; "-" is CSV on standard output.
 #include "core/atomic_file.hpp"
 #include "data/byte_input.hpp"
 
@@ -10,7 +10,10 @@
 #include <zlib.h>
 
 #include <bit>
+#include <cerrno>
+#include <cstdio>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace carmina {
@@ -80,6 +83,8 @@ std::string npy_header(Index rows, Index columns) {
   return header + '\n';
 }
 
+constexpr const char* standard_output = "-";
+
 std::string csv_name(const std::string& name) {
   if (name.find_first_of(",;\t\"\r\n") == std::string::npos) return name;
   std::string quoted = "\"";
@@ -95,14 +100,14 @@ struct TableWriter::State {
         names(std::move(column_names)),
         npy(is_npy),
         packed(is_packed),
-        columns(static_cast<Index>(names.size())),
-        file(path) {
+        columns(static_cast<Index>(names.size())) {
+    if (path != standard_output) file.emplace(path);
     if (npy) {
       const std::string header = npy_header(0, 0);  // overwritten by finish()
       const std::string first = packed ? stored_member(header) : header;
-      file.write(first.data(), first.size());
+      file->write(first.data(), first.size());
     }
-    if (packed) body.emplace(file, Z_DEFAULT_COMPRESSION);
+    if (packed) body.emplace(*file, Z_DEFAULT_COMPRESSION);
     if (!npy && !names.empty()) {
       std::string line = csv_name(names[0]);
       for (std::size_t j = 1; j < names.size(); ++j) line += ',' + csv_name(names[j]);
@@ -113,8 +118,11 @@ struct TableWriter::State {
   void put(std::string_view bytes) {
     if (body) {
       body->write(bytes.data(), bytes.size());
+    } else if (file) {
+      file->write(bytes.data(), bytes.size());
     } else {
-      file.write(bytes.data(), bytes.size());
+      require(std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size(),
+              "cannot write the standard output: {}", std::generic_category().message(errno));
     }
   }
 
@@ -123,7 +131,7 @@ struct TableWriter::State {
   bool npy, packed;
   Index columns;  // 0 until the first rows come, when there are no names
   Index rows = 0;
-  AtomicFile file;
+  std::optional<AtomicFile> file;  // none: standard output
   std::optional<GzipMember> body;
 };
 
@@ -132,7 +140,7 @@ TableWriter::TableWriter(const std::string& path, std::vector<std::string> names
   const bool packed = data::ends_with_gz(name);
   if (packed) name.resize(name.size() - 3);
   const bool npy = name.ends_with(".npy");
-  require(npy || name.ends_with(".csv"),
+  require(npy || name.ends_with(".csv") || name == standard_output,
           "cannot write '{}': the ending of its name must be .csv, .npy, .csv.gz or .npy.gz", path);
   state_ = std::make_unique<State>(path, std::move(names), npy, packed);
 }
@@ -169,9 +177,9 @@ void TableWriter::finish() {
   if (state.npy) {
     const std::string header = npy_header(state.rows, state.columns);
     const std::string first = state.packed ? stored_member(header) : header;
-    state.file.overwrite(0, first.data(), first.size());
+    state.file->overwrite(0, first.data(), first.size());
   }
-  state.file.commit();
+  if (state.file) state.file->commit();
   state_.reset();
 }
 

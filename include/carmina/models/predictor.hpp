@@ -1,6 +1,7 @@
 // models/predictor.hpp -- a fitted model of any kind and precision, from its file: what a program that only predicts
 // needs.
 #pragma once
+#include <carmina/data/input_encoder.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 #include <memory>
@@ -25,13 +26,15 @@ class Predictor {
     return from_file(read_model_file(path, memory_budget), path);
   }
   static Predictor from_file(const ModelFile& file, const std::string& source);
-  explicit Predictor(AnyKernelMachine machine);
-  explicit Predictor(SpectralMixtureMachine machine);
+  // `encoder`: what makes the machine's inputs of the columns of a table; null: they are numbers as they are.
+  explicit Predictor(AnyKernelMachine machine, std::shared_ptr<const InputEncoder> encoder = nullptr);
+  explicit Predictor(SpectralMixtureMachine machine, std::shared_ptr<const InputEncoder> encoder = nullptr);
 
   std::string kind() const;       // "kernel_machine" or "spectral_mixture"
   std::string precision() const;  // "float32" or "float64", of the work
-  Index dim_in() const;
+  Index dim_in() const;           // numbers of a row: with an encoder more than a table has columns
   Index dim_out() const;
+  const std::shared_ptr<const InputEncoder>& encoder() const;
   const FitRecord& record() const;  // what the fit was asked and what it saw
   // Names of the columns of X, empty when the fit had none, and of the predictions' columns (models/evaluation.hpp).
   std::vector<std::string> input_names() const { return record().input_names; }

@@ -15,21 +15,6 @@
 namespace carmina {
 namespace {
 
-// PhiᵀW Phi of the scalar map's features, about their mean when there is an intercept; full lower triangle.
-struct FeatureGram {
-  Matrix<double> gram;
-  Vector<double> mean;  // empty without intercept
-
-  FeatureGram(const Moments& moments, bool intercept)
-      : gram(moments.sums.topLeftCorner(moments.features, moments.features)) {
-    if (!intercept) return;
-    mean = moments.feature_sums().transpose() / moments.total_weight();
-    for (Index i = 0; i < gram.rows(); ++i) {
-      gram.row(i).head(i + 1) -= moments.total_weight() * mean[i] * mean.head(i + 1).transpose();
-    }
-  }
-};
-
 // Features less their mean, and the intercept: cov f = alpha phiᵀ (..)^-1 phi + alpha / sum w of each output.
 template <Real T, class Map>
 class FeaturePosterior : public PosteriorSystem<T> {
@@ -37,7 +22,7 @@ class FeaturePosterior : public PosteriorSystem<T> {
   Map map_;
   Index p_;
   double alpha_, intercept_variance_ = 0;
-  FeatureGram gram_;
+  posterior::FeatureGram gram_;
 
   FeaturePosterior(const KernelMachine<T>& machine, const Map& map)
       : map_(map),

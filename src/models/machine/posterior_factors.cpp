@@ -50,6 +50,15 @@ Vector<double> squares_of_columns(const Matrix<double>& Z) {
   return out;
 }
 
+FeatureGram::FeatureGram(const Moments& moments, bool intercept)
+    : gram(moments.sums.topLeftCorner(moments.features, moments.features)) {
+  if (!intercept) return;
+  mean = moments.feature_sums().transpose() / moments.total_weight();
+  for (Index i = 0; i < gram.rows(); ++i) {
+    gram.row(i).head(i + 1) -= moments.total_weight() * mean[i] * mean.head(i + 1).transpose();
+  }
+}
+
 Directions::Directions(const OutputFactor& outputs, Index p) {
   for (Index j = 0; j < outputs.rank(p); ++j) {
     const double delta = outputs.eigenvalue(j);

@@ -1,6 +1,8 @@
 // models/machine/posterior_factors.hpp -- factors of normal and kernel systems, and the directions of outputs, as
 // posteriors need them.
 #pragma once
+#include "features/moments.hpp"
+
 #include <carmina/core/execution.hpp>
 #include <carmina/core/matrix.hpp>
 #include <carmina/kernels/coupling.hpp>
@@ -23,6 +25,14 @@ Matrix<double> solved(const Matrix<double>& L, const Matrix<double>& R, const Ex
 // aᵀ Z and the squared lengths of columns, each summed from the first row to the last.
 Vector<double> products_with_columns(const Vector<double>& a, const Matrix<double>& Z);
 Vector<double> squares_of_columns(const Matrix<double>& Z);
+
+// PhiᵀW Phi of the scalar map's features, about their mean when there is an intercept; full lower triangle.
+struct FeatureGram {
+  Matrix<double> gram;
+  Vector<double> mean;  // empty without intercept
+
+  FeatureGram(const Moments& moments, bool intercept);
+};
 
 // One factor per different eigenvalue of A, and which one output direction j uses.
 struct Directions {

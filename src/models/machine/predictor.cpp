@@ -1,6 +1,7 @@
 // models/machine/predictor.cpp -- rows into the model's precision, predictions back into the caller's.
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
+#include <carmina/models/model_inputs.hpp>
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
 
@@ -63,8 +64,15 @@ struct Predictor::State {
   mutable std::shared_ptr<const Posterior<float>> posterior_float;
   mutable std::shared_ptr<const Posterior<double>> posterior_double;
 
-  explicit State(AnyKernelMachine machine) : model(std::move(machine)) {}
-  explicit State(SpectralMixtureMachine machine) : model(std::move(machine)) {}
+  std::shared_ptr<const InputEncoder> encoder;
+
+  template <class Machine>
+  State(Machine machine, std::shared_ptr<const InputEncoder> inputs)
+      : model(std::move(machine)), encoder(std::move(inputs)) {
+    const Index d = visit([](const auto& m) { return m.dim_in(); });
+    require(!encoder || encoder->dim_in() == d, "an encoder of {} numbers for a model of {} inputs",
+            encoder ? encoder->dim_in() : 0, d);
+  }
 
   // f(machine), of whichever kind and precision
   template <class F>
@@ -148,17 +156,25 @@ struct Predictor::State {
   }
 };
 
-Predictor::Predictor(AnyKernelMachine machine) : state_(std::make_shared<const State>(std::move(machine))) {}
-Predictor::Predictor(SpectralMixtureMachine machine) : state_(std::make_shared<const State>(std::move(machine))) {}
+Predictor::Predictor(AnyKernelMachine machine, std::shared_ptr<const InputEncoder> encoder)
+    : state_(std::make_shared<const State>(std::move(machine), std::move(encoder))) {}
+Predictor::Predictor(SpectralMixtureMachine machine, std::shared_ptr<const InputEncoder> encoder)
+    : state_(std::make_shared<const State>(std::move(machine), std::move(encoder))) {}
 
 Predictor Predictor::from_file(const ModelFile& file, const std::string& source) {
   const auto type = file.texts.find("type");
   require(type != file.texts.end() && (type->second == "kernel_machine" || type->second == "spectral_mixture"),
           "{}: not a model that predicts; expected a kernel machine or a spectral mixture, found '{}'", source,
           type == file.texts.end() ? "" : type->second);
-  if (type->second == "spectral_mixture") return Predictor(SpectralMixtureMachine::from_file(file, source));
-  return Predictor(kernel_machine_from_file(file, source));
+  const auto with_encoder = [&](auto machine) {
+    const Index d = Predictor(machine).dim_in();
+    return Predictor(std::move(machine), get_encoder(file, d, source));
+  };
+  if (type->second == "spectral_mixture") return with_encoder(SpectralMixtureMachine::from_file(file, source));
+  return with_encoder(kernel_machine_from_file(file, source));
 }
+
+const std::shared_ptr<const InputEncoder>& Predictor::encoder() const { return state_->encoder; }
 
 std::string Predictor::kind() const { return kernel_machine() ? "kernel_machine" : "spectral_mixture"; }
 
