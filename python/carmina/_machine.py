@@ -24,6 +24,7 @@ from carmina import _core, _files, _frames, kernels
 from carmina._fit_options import ParametersAsOptions
 from carmina._onnx import ConvertsToOnnx
 from carmina._path import AlphaPath, alpha_list, path_of
+from carmina._processes import OfSeveral
 from carmina._validation import (
     checked_rows,
     checkpoint_path,
@@ -106,7 +107,7 @@ Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, BaseEstimator):
+class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
 
     _encoder = None  # what makes numbers of a frame's columns; no field
@@ -259,8 +260,12 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, BaseEstimator)
         return checked_rows(self, X, y, filled=self.fill_missing, dtype=dtypes, **targets)
 
     def _fit_task(self: Estimator, task: FitTask) -> Estimator:
-        task.options.checkpoint = self._checkpoint()  # of this fit, not of others by its options
-        machine = _core.Machine.fit(task.X, task.Y, task.weights, task.options, **self._resources())
+        self._set_checkpoint(task.options, self._checkpoint())  # of this fit, not of others by its options
+        if self._processes is not None:
+            task.options.seed = self._processes.first(task.options.seed)
+        machine = _core.Machine.fit(
+            task.X, task.Y, task.weights, task.options, **self._resources(), **self._together()
+        )
         self._take(machine, task.attributes)
         self._warn()
         return self

@@ -295,6 +295,11 @@ std::unique_ptr<FeatureRows> device_rows(const FourierMap<T>& map, const DataRow
                                          const Execution& execution) {
   const backend::DeviceRequest request = backend::parse_device(execution.device);
   if (!request.cuda && !request.automatic) return nullptr;
+  if (rows.processes()) {
+    require(request.automatic, "device '{}': several processes sum on their processors; use device 'cpu'",
+            execution.device);
+    return nullptr;
+  }
   if (map.structured() || map.phases().size() > 0 || rows.dim_out() == 0) return nullptr;
   if (request.automatic) {
     const PredictedSeconds seconds =

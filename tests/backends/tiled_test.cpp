@@ -54,8 +54,9 @@ Matrix<double> sums(Index n, Index m, int threads) {
   const Matrix<T> phi = random_matrix(n, m, 1).cast<T>(), Y = random_matrix(n, 2, 2).cast<T>();
   const Execution execution = with_threads(threads);
   Moments moments(m, Vector<double>::Zero(2));
-  MomentsBuilder<T> builder(moments, n, RowGrid::of(n, 6), execution);
   MemoryRows<T> rows(phi, Y);
+  const DataRows<T> data(rows);
+  MomentsBuilder<T> builder(moments, data, execution);
   rows.rewind();
   builder.add(rows.next(n), [&](Index first, Index count, T* out, Index ld, int) {
     for (Index i = 0; i < count; ++i) std::copy_n(phi.row(first + i).data(), m, out + i * ld);
