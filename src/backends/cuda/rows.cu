@@ -85,6 +85,7 @@ bool Rows::too_large() {
 }
 
 void Rows::solve(int64_t q, const double* R, double* Z) {
+  const Clock clock;
   if (order_ == 0) throw Failure("there is no preconditioner to solve with");
   const auto size = static_cast<size_t>(q * order_);
   std::vector<float> values(size, 0.0f);
@@ -102,6 +103,7 @@ void Rows::solve(int64_t q, const double* R, double* Z) {
   to_host(values.data(), solution_.data(), size, work_);
   work_.wait();
   each([&](float value, int64_t at) { Z[at] = static_cast<double>(value); });
+  spent_.computing += clock.seconds();
 }
 
 bool Rows::precondition(int64_t count, const float* X, const float* weights, double scale, bool centred, double alpha) {

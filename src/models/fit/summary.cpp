@@ -2,6 +2,7 @@
 #include "models/fit/summary.hpp"
 #include "models/fit/missing_targets.hpp"
 #include "models/fit/sampled_rows.hpp"
+#include "models/fit/summary_sums.hpp"
 #include "models/plan/memory_plan.hpp"
 
 #include <carmina/core/error.hpp>
@@ -15,84 +16,6 @@
 
 namespace carmina {
 namespace {
-
-constexpr auto sample_size = static_cast<std::size_t>(summary_sample_rows);
-
-// Keeps the rows with the smallest random keys: a uniform sample, in one pass, of rows whose number is not known. A row
-// of integer weight w stands for w copies, each with a key of its own, so that weights and repetitions give samples of
-// the same distribution, and the same sample while all copies have room. Keys are exponential, a function of the row's
-// number in the whole source: the sample does not depend on how rows are divided into blocks, and samples of parts
-// could be united by keeping the smallest keys of both.
-//
-// The keys of a row's copies are made in ascending order without the others [Renyi1953]: the j-th smallest of w
-// exponential variables exceeds the one before by E_j / (w - j + 1), with E_j exponential too. The first that is too
-// large ends the row, whatever its weight.
-class RowSample {
- public:
-  template <class Row>
-  void offer(const Row& row, Index number, double weight) {
-    const bool whole = weight == std::floor(weight);
-    const double copies = whole ? weight : 1;
-    double key = 0;
-    for (std::uint32_t j = 0; j < copies; ++j) {
-      key -= std::log1p(-random_.uniform(static_cast<std::uint64_t>(number), j)) / (copies - j);
-      if (kept_.size() == sample_size) {
-        if (key >= kept_.front().key) return;
-        std::pop_heap(kept_.begin(), kept_.end());
-        kept_.pop_back();
-      }
-      kept_.push_back({key, whole ? 1.0 : weight, row.template cast<double>()});
-      std::push_heap(kept_.begin(), kept_.end());
-    }
-  }
-  void move_to(DataSummary& summary, Index d) {
-    std::sort(kept_.begin(), kept_.end());
-    summary.sample.resize(static_cast<Index>(kept_.size()), d);
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-      summary.sample.row(static_cast<Index>(i)) = kept_[i].row;
-      summary.sample_weights.push_back(kept_[i].weight);
-    }
-  }
-
- private:
-  struct Kept {
-    double key;
-    double weight;
-    Eigen::RowVectorXd row;
-    bool operator<(const Kept& other) const { return key < other.key; }
-  };
-  Random random_{0, Stream::rows};
-  std::vector<Kept> kept_;
-};
-
-// Weighted sums of x - first and its square per column, the missing left out.
-struct ColumnSums {
-  Vector<double> first, weight, sum, square;
-
-  template <class Row>
-  void add(const Row& row, double w) {
-    const Index d = row.size();
-    if (first.size() == 0) {
-      first = Vector<double>::Constant(d, std::nan(""));
-      weight = sum = square = Vector<double>::Zero(d);
-    }
-    for (Index j = 0; j < d; ++j) {
-      const auto x = static_cast<double>(row[j]);
-      if (x != x) continue;
-      if (first[j] != first[j]) first[j] = x;
-      const double offset = x - first[j];
-      weight[j] += w;
-      sum[j] += w * offset;
-      square[j] += w * offset * offset;
-    }
-  }
-  double mean(Index j) const { return weight[j] > 0 ? first[j] + sum[j] / weight[j] : 0.0; }
-  // Squared deviations from the column's mean.
-  double scatter(Index j) const {
-    if (!std::isfinite(square[j])) return square[j];  // of numbers that are too large; the largest of 0 and NaN is 0
-    return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0;
-  }
-};
 
 void require_values(bool any, const char* what, Index column, const std::vector<std::string>& names) {
   const auto j = static_cast<std::size_t>(column);
@@ -122,6 +45,55 @@ void check_row(const DataRows<T>& rows, const RowBlock<T>& block, Index i, const
 template void check_row(const DataRows<float>&, const RowBlock<float>&, Index, const RowGaps&);
 template void check_row(const DataRows<double>&, const RowBlock<double>&, Index, const RowGaps&);
 
+namespace {
+
+// The first number of each column that has none yet, among rows that count.
+template <class Cells, class Counts>
+void find_first(const Cells& cells, const Counts& counts, Vector<double>& first) {
+  for (Index i = 0; i < cells.rows() && first.hasNaN(); ++i) {
+    if (!counts(i)) continue;
+    for (Index j = 0; j < first.size(); ++j) {
+      if (std::isnan(first[j])) first[j] = static_cast<double>(cells(i, j));
+    }
+  }
+}
+
+// Rows [begin, end) of a block; `sample` null: none is wanted.
+template <Real T>
+void add_piece(const RowBlock<T>& block, Index begin, Index end, bool fill_missing, const RowSample* sample,
+               const Vector<double>& first_inputs, const Vector<double>& first_targets, PieceSums& piece) {
+  const auto X = block.inputs();
+  const auto Y = block.targets();
+  piece.inputs.start(first_inputs);
+  piece.targets.start(first_targets);
+  piece.rows = piece.without_target = 0;
+  piece.copies = piece.weight = 0;
+  piece.wrong = piece.lacking = false;
+  piece.to_offer.clear();
+  for (Index i = begin; i < end; ++i) {
+    if (!plausible_row(block, i, fill_missing)) {
+      piece.wrong = true;
+      return;
+    }
+    const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
+    if (w == 0) continue;
+    const Index lacking = Y.row(i).array().isNaN().count();
+    if (lacking == block.dim_out && lacking > 0) {
+      ++piece.without_target;
+      continue;
+    }
+    ++piece.rows;
+    piece.copies += weight_copies(w);
+    piece.weight += w;
+    piece.inputs.add(X.row(i), w);
+    piece.targets.add(Y.row(i), w);
+    piece.lacking = piece.lacking || lacking > 0;
+    if (sample && !sample->refuses(block.first_row + i, w)) piece.to_offer.push_back(i);
+  }
+}
+
+}  // namespace
+
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
                       bool want_sample, const Loss* loss, const std::vector<std::string>& names) {
@@ -131,40 +103,60 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   DataSummary summary;
   RowSample sample;
   ColumnSums inputs, targets;
+  inputs.start(Vector<double>::Constant(d, std::nan("")));
+  targets.start(Vector<double>::Constant(p, std::nan("")));
   MissingTargets missing(p);
   bool some_missing = false;
   Vector<double> target_row;
   Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
   PairSums pairs(want_covariance ? p : 0);
+  std::vector<PieceSums> pieces;
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     const auto X = block.inputs();
     const auto Y = block.targets();
-    for (Index i = 0; i < block.rows; ++i) {
-      check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
-      const Index lacking = Y.row(i).array().isNaN().count();
+    const auto weight_of = [&](Index i) { return block.weights ? static_cast<double>(block.weights[i]) : 1.0; };
+    const auto lacking = [&](Index i) { return Y.row(i).array().isNaN().count(); };
+    const auto counts = [&](Index i) { return weight_of(i) > 0 && (p == 0 || lacking(i) < p); };
+    find_first(X, counts, inputs.first);
+    find_first(Y, counts, targets.first);
+    // Pieces end at multiples of their length among all rows.
+    const Index before = block.first_row % PieceSums::longest;
+    const Index count = (before + block.rows + PieceSums::longest - 1) / PieceSums::longest;
+    pieces.resize(static_cast<std::size_t>(count));
+    constexpr Index together = 32;
+    parallel_for((count + together - 1) / together, execution.thread_count(), [&](Index task, int) {
+      for (Index k = task * together; k < std::min(count, (task + 1) * together); ++k) {
+        PieceSums& piece = pieces[static_cast<std::size_t>(k)];
+        const Index begin = std::max<Index>(0, k * PieceSums::longest - before);
+        add_piece(block, begin, std::min(block.rows, (k + 1) * PieceSums::longest - before), fill_missing,
+                  want_sample ? &sample : nullptr, inputs.first, targets.first, piece);
+      }
+    });
+    bool wrong = false, some_lack = false;
+    for (const PieceSums& piece : pieces) wrong = wrong || piece.wrong, some_lack = some_lack || piece.lacking;
+    // What takes a row after the other: the first that is wrong, targets that a loss does not take, those that lack.
+    for (Index i = 0; (wrong || loss || some_lack || want_covariance) && i < block.rows; ++i) {
+      if (wrong) check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
       if (loss) {
         target_row = Y.row(i).transpose().template cast<double>();
         check_targets(*loss, target_row.data(), p, [&] { return "fit: " + rows.place(i); });
       }
-      const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
-      if (w == 0) continue;
-      if (lacking == p && p > 0) {
-        ++summary.without_target;
-        continue;
-      }
-      ++summary.rows;
-      summary.copies += weight_copies(w);
-      summary.weight += w;
-      inputs.add(X.row(i), w);
-      targets.add(Y.row(i), w);
-      if (lacking > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w));
-      some_missing = some_missing || lacking > 0;
-      if (want_sample) sample.offer(X.row(i), block.first_row + i, w);
-      if (want_covariance) {
-        const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
-        if (!some_missing) products.noalias() += w * offset * offset.transpose();
-        pairs.add(offset, w);
-      }
+      if (!counts(i)) continue;
+      const double w = weight_of(i);
+      if (lacking(i) > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w)), some_missing = true;
+      if (!want_covariance) continue;
+      const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
+      if (!some_missing) products.noalias() += w * offset * offset.transpose();
+      pairs.add(offset, w);
+    }
+    for (const PieceSums& piece : pieces) {
+      summary.rows += piece.rows;
+      summary.without_target += piece.without_target;
+      summary.copies += piece.copies;
+      summary.weight += piece.weight;
+      inputs.add(piece.inputs);
+      targets.add(piece.targets);
+      for (const Index i : piece.to_offer) sample.offer(X.row(i), block.first_row + i, weight_of(i));
     }
   });
   require(summary.rows > 0 || summary.without_target == 0,
