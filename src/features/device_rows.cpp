@@ -129,14 +129,16 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
     const double noise = 2 * delta * total_weight / std::sqrt(static_cast<double>(wanted) * m);
     if (task_.precision == carmina_cuda_double || m < smallest_factor || !(alpha >= 2 * half_roundoff * noise))
       return {};
-    HeldRows<T> some = this->subset(wanted);
-    Matrix<T> X(some.rows(), data_.dim_in());
-    bring(some.X.data(), data_.dim_in(), some.rows(), X.data());
+    const HeldRows<T> some = this->subset(wanted);
+    Matrix<T> inputs(some.rows(), data_.dim_in());
+    bring(some.X.data(), data_.dim_in(), some.rows(), inputs.data());
+    const Matrix<float> X = inputs.template cast<float>();
+    const Vector<float> weights = some.weights.template cast<float>();
     const double weight =
         some.weights.size() > 0 ? some.weights.template cast<double>().sum() : static_cast<double>(some.rows());
     hold_rows();
     int positive = 0;
-    done(device_.api->precondition(handle_.get(), X.rows(), X.data(), some.weights_or_null(),
+    done(device_.api->precondition(handle_.get(), X.rows(), X.data(), weights.size() > 0 ? weights.data() : nullptr,
                                    delta * total_weight / weight * scale_ * scale_, centred, alpha, &positive));
     if (positive == 0) return {};
     factored_ = true;

@@ -48,18 +48,23 @@ FitOptions options_for(const Execution& execution) {
   return options;
 }
 
-// docs/gpu.md: predictions to 1e-4 (float) and 1e-9 (double) of the targets' size.
+// docs/gpu.md: of the targets' size; and of a small alpha, where float itself is not so exact, no further from a fit in
+// double than twice what the CPU's is.
 template <Real T>
 void expect_same_predictions(const FitOptions& on_device, double bound, Index rows = 3000) {
-  const Matrix<T> X = random_matrix<T>(rows, 3, 1), Y = targets_of(X), Z = random_matrix<T>(100, 3, 2);
+  const Matrix<double> X = random_matrix<double>(rows, 3, 1).cast<float>().cast<double>(), Y = targets_of(X);
+  const Matrix<double> Z = random_matrix<double>(100, 3, 2).cast<float>().cast<double>();
+  const Matrix<T> X_in = X.cast<T>(), Y_in = Y.cast<T>(), Z_in = Z.cast<T>();
   FitOptions here = on_device;
   here.execution.device = "cpu";
-  const auto a = KernelMachine<T>::fit(X, Y, here), b = KernelMachine<T>::fit(X, Y, on_device);
+  const auto a = KernelMachine<T>::fit(X_in, Y_in, here), b = KernelMachine<T>::fit(X_in, Y_in, on_device);
   EXPECT_EQ(a.record().report.device, "");
   EXPECT_THAT(b.record().report.device, StartsWith("cuda:0, "));
-  EXPECT_LT(max_difference(a.predict(Z), b.predict(Z)), bound) << b.record().report.device;
+  const Matrix<double> exact = KernelMachine<double>::fit(X, Y, here).predict(Z);
+  const double of_cpu = max_difference(a.predict(Z_in), exact), of_device = max_difference(b.predict(Z_in), exact);
+  EXPECT_LT(of_device, std::max(bound, 2 * of_cpu)) << b.record().report.device;
   // Run to run, every bit.
-  EXPECT_EQ(b.predict(Z), KernelMachine<T>::fit(X, Y, on_device).predict(Z));
+  EXPECT_EQ(b.predict(Z_in), KernelMachine<T>::fit(X_in, Y_in, on_device).predict(Z_in));
 }
 
 TEST_P(DeviceFit, ConjugateGradientsAreTheCpus) {

@@ -56,7 +56,7 @@ struct Problem {
 
 template <Real T>
 struct Answers {
-  Matrix<double> cross, feature_sums, adjoint, normal, forward;
+  Matrix<double> cross, feature_sums, adjoint, normal, normal_of_one, forward;
   std::string on_device;
 };
 
@@ -71,6 +71,7 @@ Answers<T> ask(const Problem<T>& of, const Execution& execution, Index parts = 1
   out.cross = sums.cross, out.feature_sums = sums.feature_sums;
   door->adjoint(random_matrix(of.n, 3, 11), out.adjoint);
   door->normal(random_matrix(2 * of.units, 7, 12), out.normal);
+  door->normal(random_matrix(2 * of.units, 1, 14), out.normal_of_one);
   door->forward(random_matrix(2 * of.units, 5, 13), out.forward);
   out.on_device = door->on_device();
   return out;
@@ -105,6 +106,9 @@ void expect_dense(const Problem<T>& of, const Answers<T>& found) {
   // The error of the first product goes through the second, in which features are at most D^(-1/2).
   const double through = w.sum() * of_feature * P.cwiseAbs().colwise().sum().maxCoeff() / std::sqrt(of.units);
   expect_sums<T>(found.normal, phi, middle, through, "normal");
+  const Matrix<double> one = random_matrix(2 * of.units, 1, 14), middle_of_one = w.asDiagonal() * (phi * one);
+  const double through_one = w.sum() * of_feature * one.cwiseAbs().sum() / std::sqrt(of.units);
+  expect_sums<T>(found.normal_of_one, phi, middle_of_one, through_one, "normal of one");
 }
 
 template <Real T>
@@ -133,6 +137,7 @@ void expect_same_bits(const Problem<T>& of, const Answers<T>& a, const Execution
   EXPECT_EQ(a.feature_sums, b.feature_sums);
   EXPECT_EQ(a.adjoint, b.adjoint);
   EXPECT_EQ(a.normal, b.normal);
+  EXPECT_EQ(a.normal_of_one, b.normal_of_one);
   EXPECT_EQ(a.forward, b.forward);
 }
 

@@ -94,7 +94,7 @@ const carmina_cuda_api table = {
     [](carmina_cuda_rows* rows, int64_t first, int64_t count, double* F) {
       return with(rows, [&](Rows& of) { of.forward_block(first, count, F); });
     },
-    [](carmina_cuda_rows* rows, int64_t count, const void* X, const void* weights, double scale, int centred,
+    [](carmina_cuda_rows* rows, int64_t count, const float* X, const float* weights, double scale, int centred,
        double alpha, int* positive) {
       return with(rows, [&](Rows& of) { *positive = of.precondition(count, X, weights, scale, centred != 0, alpha); });
     },

@@ -83,9 +83,9 @@ struct carmina_cuda_api {
   int (*forward_block)(struct carmina_cuda_rows*, int64_t first, int64_t count, double* F);
 
   /* A factor in float of M = scale (H - g gᵀ / w) + alpha I, H = sum w phi phiᵀ, g = sum w phi, w the sum of weights of
-   * these rows (X (count, inputs) and weights (count) or null, in the data's precision); without the second term unless
-   * centred. `positive`: whether M was positive definite; then solve gives Z = M⁻¹ R, (2 units, q). */
-  int (*precondition)(struct carmina_cuda_rows*, int64_t count, const void* X, const void* weights, double scale,
+   * these rows (X (count, inputs) and weights (count) or null, in float); without the second term unless centred.
+   * `positive`: whether M was positive definite; then solve gives Z = M⁻¹ R, (2 units, q). */
+  int (*precondition)(struct carmina_cuda_rows*, int64_t count, const float* X, const float* weights, double scale,
                       int centred, double alpha, int* positive);
   int (*solve)(struct carmina_cuda_rows*, int64_t q, const double* R, double* Z);
 

@@ -48,9 +48,11 @@ __global__ void __launch_bounds__(256)
 }
 
 // C (order, order) += F Fᵀ, tiles of 128 x 128 at and below the diagonal; F as above. `order` is a multiple of 128.
-// Eight warps have 64 x 32 each; chunks of 32 rows are copied to shared memory three ahead.
-constexpr int gram_tile = 128, gram_stages = 4;
-__global__ void __launch_bounds__(256)
+// Eight warps have 64 x 32 each; chunks of 32 rows are copied to shared memory three ahead. Tensor cores cut off what
+// their sums cannot hold, always downwards, which over many rows would be more than a small alpha: after `gram_open`
+// chunks their sums are added up outside.
+constexpr int gram_tile = 128, gram_stages = 4, gram_open = 4;
+__global__ void __launch_bounds__(256, 1)
     add_gram(const uint4* __restrict__ F, int chunks, float* __restrict__ C, int order) {
   const int row = blockIdx.x, column = blockIdx.y;
   if (column > row) return;
@@ -65,7 +67,7 @@ __global__ void __launch_bounds__(256)
     }
     __pipeline_commit();
   };
-  float c[4][4][4] = {};
+  float sums[4][4][4] = {}, c[4][4][4] = {};
   for (int k = 0; k < gram_stages - 1; ++k) load(k);
   for (int k = 0; k < chunks; ++k) {
     __pipeline_wait_prior(gram_stages - 2);
@@ -82,6 +84,13 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
       for (int j = 0; j < 4; ++j) multiply_add_groups(c[i][j], low, high, right[j]);
     }
+    if (k % gram_open != gram_open - 1 && k + 1 < chunks) continue;
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+      float& open = c[i / 16][i / 4 % 4][i % 4];
+      sums[i / 16][i / 4 % 4][i % 4] += open;
+      open = 0;
+    }
   }
   float* const to = C + static_cast<size_t>(row * gram_tile + down * 64 + lane / 4) * order + column * gram_tile +
                     across * 32 + 2 * (lane % 4);
@@ -90,9 +99,33 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
-      for (int k = 0; k < 4; ++k) to[static_cast<size_t>(16 * i + 8 * (k / 2)) * order + 8 * j + k % 2] += c[i][j][k];
+      for (int k = 0; k < 4; ++k)
+        to[static_cast<size_t>(16 * i + 8 * (k / 2)) * order + 8 * j + k % 2] += sums[i][j][k];
     }
   }
+}
+
+// g (features) += sums of features, of the same halves: H - g gᵀ / w is then positive semidefinite whatever rounding
+// did. F has the roots of weights in it once, here they come again. A warp has a group of 8 features.
+__global__ void __launch_bounds__(256)
+    add_feature_sums(const uint4* __restrict__ F, int chunks, const float* __restrict__ roots, float* g) {
+  const int lane = threadIdx.x % 32, group = blockIdx.x * 8 + threadIdx.x / 32;
+  double sum = 0;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const uint4 four = F[(static_cast<size_t>(group) * chunks + chunk) * 32 + lane];
+    const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+    float some = 0;
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const float2 two = __half22float2(reinterpret_cast<const __half2&>(words[n]));
+      const float* root = roots + chunk * 32 + 8 * n + 2 * (lane % 4);
+      some += root[0] * two.x + root[1] * two.y;
+    }
+    sum += some;
+  }
+  sum += __shfl_xor_sync(~0u, sum, 1);
+  sum += __shfl_xor_sync(~0u, sum, 2);
+  if (lane % 4 == 0) g[group * 8 + lane / 4] += static_cast<float>(sum);
 }
 
 // M = scale (H - g gᵀ / w) + alpha I in the place of H, and the identity beyond the features: those are columns

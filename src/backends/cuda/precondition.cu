@@ -10,10 +10,12 @@ namespace {
 
 constexpr int64_t rows_at_once = 16384;
 
-void make_gram(const PreconditionerInput& in, float* H, int order, cudaStream_t stream) {
+// H and, when centred, g.
+void make_gram(const PreconditionerInput& in, float* H, float* g, int order, cudaStream_t stream) {
   const int bytes = gram_stages * 1024 * static_cast<int>(sizeof(uint4));
   check(cudaFuncSetAttribute(add_gram, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "preparing");
   check(cudaMemsetAsync(H, 0, sizeof(float) * order * order, stream), "preparing");
+  check(cudaMemsetAsync(g, 0, sizeof(float) * order, stream), "preparing");
   const int64_t most = std::min(rows_at_once, (in.count + 31) / 32 * 32);
   Buffer<uint4> features(static_cast<size_t>(order) / 8 * most);
   for (int64_t first = 0; first < in.count; first += rows_at_once) {
@@ -24,6 +26,10 @@ void make_gram(const PreconditionerInput& in, float* H, int order, cudaStream_t 
         in.of.rows + first / 8 * in.of.steps * 32, groups, chunks, in.of.frequencies,
         static_cast<int>(in.of.padded_units), in.of.steps, in.roots + first, features.data());
     check_launch("making features");
+    if (in.centred) {
+      add_feature_sums<<<order / 64, 256, 0, stream>>>(features.data(), chunks, in.roots + first, g);
+      check_launch("summing features");
+    }
     const int side = order / gram_tile;
     add_gram<<<dim3(side, side), 256, bytes, stream>>>(features.data(), chunks, H, order);
     check_launch("multiplying features");
@@ -39,10 +45,11 @@ bool factor_preconditioner(const PreconditionerInput& in, Buffer<float>& factor,
   factor.resize(static_cast<size_t>(order) * order);
   inverses.resize(static_cast<size_t>(blocks) * block_order * block_order);
   float* const A = factor.data();
-  make_gram(in, A, order, stream);
-  shift_gram<<<dim3((order + 255) / 256, order), 256, 0, stream>>>(A, order, static_cast<int>(in.of.units),
-                                                                   static_cast<int>(in.of.padded_units),
-                                                                   in.feature_sums, in.weight, in.scale, in.alpha);
+  Buffer<float> sums(static_cast<size_t>(order));
+  make_gram(in, A, sums.data(), order, stream);
+  shift_gram<<<dim3((order + 255) / 256, order), 256, 0, stream>>>(
+      A, order, static_cast<int>(in.of.units), static_cast<int>(in.of.padded_units), in.centred ? sums.data() : nullptr,
+      in.weight, in.scale, in.alpha);
   check_launch("shifting a matrix");
   check(cudaMemsetAsync(flag, 0, sizeof(int), stream), "preparing");
   const int shared = 2 * block_order * (block_order + 1) * static_cast<int>(sizeof(float));

@@ -11,7 +11,7 @@ struct PreconditionerInput {
   SplitOperands of;
   int64_t count;
   const float* roots;
-  const float* feature_sums;  // (2 padded units), or null
+  bool centred;  // else without the second term
   float weight, scale, alpha;
 };
 // False where M is not positive definite.

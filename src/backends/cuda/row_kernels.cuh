@@ -30,7 +30,7 @@ __global__ void pack_rows(const T* __restrict__ x, int64_t count, int inputs, in
 }
 
 // Frequencies times scale_k as tiles of 16: (tiles, steps, 2, 32) lanes.
-__global__ void pack_frequencies(const double* __restrict__ w, int64_t count, int inputs, int steps,
+static __global__ void pack_frequencies(const double* __restrict__ w, int64_t count, int inputs, int steps,
                                  const float* __restrict__ scale, int64_t tiles, uint4* __restrict__ out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at >= tiles * steps * 2 * 32) return;
@@ -47,7 +47,7 @@ __global__ void pack_frequencies(const double* __restrict__ w, int64_t count, in
 }
 
 // The same in groups of 8: (groups, steps, 32) lanes.
-__global__ void group_frequencies(const double* __restrict__ w, int64_t count, int inputs, int steps,
+static __global__ void group_frequencies(const double* __restrict__ w, int64_t count, int inputs, int steps,
                                   const float* __restrict__ scale, int64_t groups, uint4* __restrict__ out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at >= groups * steps * 32) return;
@@ -155,15 +155,6 @@ template <class T>
 __global__ void roots_of(const T* weights, int64_t count, int64_t padded, float* roots) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at < padded) roots[at] = at < count ? sqrtf(weights ? static_cast<float>(weights[at]) : 1.0f) : 0.0f;
-}
-
-__global__ void square(const float* x, int64_t count, float* out) {
-  const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
-  if (at < count) out[at] = x[at] * x[at];
-}
-__global__ void narrow(const double* x, int64_t count, float* out) {
-  const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
-  if (at < count) out[at] = static_cast<float>(x[at]);
 }
 
 }  // namespace carmina::cuda

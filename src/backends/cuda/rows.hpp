@@ -31,8 +31,7 @@ class Rows {
   virtual void end_sum(double* out, double* target_sums) = 0;
   virtual void set_coefficients(int64_t q, const double* C) = 0;
   virtual void forward_block(int64_t first, int64_t count, double* F) = 0;
-  virtual bool precondition(int64_t count, const void* X, const void* weights, double scale, bool centred,
-                            double alpha) = 0;
+  bool precondition(int64_t count, const float* X, const float* weights, double scale, bool centred, double alpha);
   void solve(int64_t q, const double* R, double* Z);
   carmina_cuda_seconds seconds() const { return spent_; }
 
@@ -41,6 +40,9 @@ class Rows {
   static size_t bytes(const carmina_cuda_task& task, int64_t q);
 
  protected:
+  static constexpr int64_t slice = carmina_cuda_slice;
+  static constexpr float largest_turns = 64;  // of an input with the largest frequency: errors are 2^-21 of it
+  static int64_t chunk_slices(int64_t padded_units, size_t bytes, int64_t rows);
   int64_t padded_rows(int64_t count) const { return (count + 7) / 8 * 8; }
 
   const int device_;

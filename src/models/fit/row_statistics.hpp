@@ -173,6 +173,11 @@ class RowStatisticsTree {
     close_before(number / run);
     open_.add(x, y, w);
   }
+  // A whole run, closed, after all rows before it.
+  void add_run(Index number, const RowStatistics& closed) {
+    close_before(number);
+    push({0, at_++, closed});
+  }
   // Of all rows, those of other processes too; rows that are here end before row `end`.
   RowStatistics total(Index end, const Communicator* processes) {
     close_before((end + run - 1) / run);

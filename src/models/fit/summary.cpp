@@ -1,6 +1,8 @@
 // models/fit/summary.cpp -- sums of the first pass, in double and in the order of the rows.
 #include "models/fit/summary.hpp"
 #include "models/fit/missing_targets.hpp"
+#include "models/fit/row_sample.hpp"
+#include "models/fit/row_statistics.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/plan/memory_plan.hpp"
 
@@ -8,77 +10,12 @@
 #include <carmina/random/philox.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 
 namespace carmina {
 namespace {
-
-constexpr auto sample_size = static_cast<std::size_t>(summary_sample_rows);
-
-// Keeps the rows with the smallest random keys: a uniform sample, in one pass, of rows whose number is not known. A row
-// of integer weight w stands for w copies, each with a key of its own, so that weights and repetitions give samples of
-// the same distribution, and the same sample while all copies have room. Keys are exponential, a function of the row's
-// number in the whole source: the sample does not depend on how rows are divided into blocks, and samples of parts
-// could be united by keeping the smallest keys of both.
-//
-// The keys of a row's copies are made in ascending order without the others [Renyi1953]: the j-th smallest of w
-// exponential variables exceeds the one before by E_j / (w - j + 1), with E_j exponential too. The first that is too
-// large ends the row, whatever its weight.
-class RowSample {
- public:
-  template <class Row>
-  void offer(const Row& row, Index number, double weight) {
-    const bool whole = weight == std::floor(weight);
-    const double copies = whole ? weight : 1;
-    double key = 0;
-    for (std::uint32_t j = 0; j < copies; ++j) {
-      key -= std::log1p(-random_.uniform(static_cast<std::uint64_t>(number), j)) / (copies - j);
-      if (kept_.size() == sample_size) {
-        if (key >= kept_.front().key) return;
-        std::pop_heap(kept_.begin(), kept_.end());
-        kept_.pop_back();
-      }
-      kept_.push_back({key, whole ? 1.0 : weight, row.template cast<double>()});
-      std::push_heap(kept_.begin(), kept_.end());
-    }
-  }
-  // Unites it with those of other processes.
-  void share(Index d, const Communicator& processes) {
-    std::vector<double> own;
-    for (const Kept& one : kept_) {
-      own.insert(own.end(), {one.key, one.weight});
-      own.insert(own.end(), one.row.data(), one.row.data() + d);
-    }
-    const std::vector<double> all = processes.gather(own);
-    kept_.clear();
-    for (const double* from = all.data(); from < all.data() + all.size(); from += d + 2) {
-      kept_.push_back({from[0], from[1], Eigen::Map<const Eigen::RowVectorXd>(from + 2, d)});
-    }
-    std::sort(kept_.begin(), kept_.end());
-    kept_.resize(std::min(kept_.size(), sample_size));
-  }
-  void move_to(DataSummary& summary, Index d) {
-    std::sort(kept_.begin(), kept_.end());
-    summary.sample.resize(static_cast<Index>(kept_.size()), d);
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-      summary.sample.row(static_cast<Index>(i)) = kept_[i].row;
-      summary.sample_weights.push_back(kept_[i].weight);
-    }
-  }
-
- private:
-  struct Kept {
-    double key;
-    double weight;
-    Eigen::RowVectorXd row;
-    bool operator<(const Kept& other) const { return key < other.key; }
-  };
-  Random random_{0, Stream::rows};
-  std::vector<Kept> kept_;
-};
 
 void require_values(bool any, const char* what, Index column, const std::vector<std::string>& names) {
   const auto j = static_cast<std::size_t>(column);
@@ -133,6 +70,70 @@ void count_all(const DataRows<T>& rows, DataSummary& summary) {
 
 }  // namespace
 
+namespace {
+
+// Rows of one run of RowStatisticsTree, as far as a block has them.
+struct RunPiece {
+  Index begin = 0, end = 0;            // in the block
+  Index rows = 0, without_target = 0;  // of positive weight
+  double copies = 0;
+  bool wrong = false;                // a cell or a weight is what none may be
+  bool lacking = false;              // a row has some of its targets
+  std::vector<Index> to_offer = {};  // rows that a sample may take
+  RowStatistics statistics;          // of a whole run
+
+  bool whole() const { return end - begin == RowStatisticsTree::run; }
+};
+
+// Whether all cells are numbers, or NaN where that is allowed; which one is not is for check_row().
+template <Real T>
+bool plausible_row(const RowBlock<T>& block, Index i, bool fill_missing) {
+  const T *x = block.X + i * block.x_stride, *y = block.Y + i * block.y_stride;
+  bool good = !block.weights || (block.weights[i] >= 0 && std::isfinite(block.weights[i]));
+  for (Index j = 0; j < block.dim_in; ++j) good &= std::isfinite(x[j]) || (fill_missing && std::isnan(x[j]));
+  for (Index j = 0; j < block.dim_out; ++j) good &= !std::isinf(y[j]);
+  return good;
+}
+
+template <Real T>
+double weight_of(const RowBlock<T>& block, Index i) {
+  return block.weights ? static_cast<double>(block.weights[i]) : 1.0;
+}
+template <Real T>
+Index lacking_of(const RowBlock<T>& block, Index i) {
+  return block.targets().row(i).array().isNaN().count();
+}
+// Of positive weight, with a target.
+template <Real T>
+bool counts(const RowBlock<T>& block, Index i) {
+  return weight_of(block, i) != 0 && (block.dim_out == 0 || lacking_of(block, i) < block.dim_out);
+}
+
+// `sample` null: none is wanted.
+template <Real T>
+void add_up(const RowBlock<T>& block, bool fill_missing, const RowSample* sample, RunPiece& piece) {
+  for (Index i = piece.begin; i < piece.end; ++i) {
+    if (!plausible_row(block, i, fill_missing)) {
+      piece.wrong = true;
+      return;
+    }
+    const double w = weight_of(block, i);
+    if (w == 0) continue;
+    if (!counts(block, i)) {
+      ++piece.without_target;
+      continue;
+    }
+    ++piece.rows;
+    piece.copies += weight_copies(w);
+    piece.lacking = piece.lacking || lacking_of(block, i) > 0;
+    if (piece.whole()) piece.statistics.add(block.inputs().row(i), block.targets().row(i), w);
+    if (sample && !sample->refuses(block.first_row + i, w)) piece.to_offer.push_back(i);
+  }
+  piece.statistics.close();
+}
+
+}  // namespace
+
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
                       bool want_sample, const Loss* loss, const std::vector<std::string>& names) {
@@ -145,28 +146,43 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   MissingTargets missing(p);
   Vector<double> target_row;
   Index end = rows.first_row();
+  std::vector<RunPiece> pieces;
+  const RunPiece empty{.statistics = RowStatistics(d, p, want_covariance)};
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
+    constexpr Index run = RowStatisticsTree::run, together = 32;
     const auto X = block.inputs();
     const auto Y = block.targets();
     end = block.first_row + block.rows;
-    for (Index i = 0; i < block.rows; ++i) {
-      check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
-      const Index lacking = Y.row(i).array().isNaN().count();
-      if (loss) {
-        target_row = Y.row(i).transpose().template cast<double>();
-        check_targets(*loss, target_row.data(), p, [&] { return "fit: " + rows.place(i); });
+    const Index before = block.first_row % run, count = (before + block.rows + run - 1) / run;
+    pieces.assign(static_cast<std::size_t>(count), empty);
+    parallel_for((count + together - 1) / together, execution.thread_count(), [&](Index task, int) {
+      for (Index k = task * together; k < std::min(count, (task + 1) * together); ++k) {
+        RunPiece& piece = pieces[static_cast<std::size_t>(k)];
+        piece.begin = std::max<Index>(0, k * run - before);
+        piece.end = std::min(block.rows, (k + 1) * run - before);
+        add_up(block, fill_missing, want_sample ? &sample : nullptr, piece);
       }
-      const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
-      if (w == 0) continue;
-      if (lacking == p && p > 0) {
-        ++summary.without_target;
-        continue;
+    });
+    // In the order of the rows: the first that is wrong, targets that the loss does not take, those that lack.
+    const bool wrong = std::any_of(pieces.begin(), pieces.end(), [](const RunPiece& piece) { return piece.wrong; });
+    for (Index i = 0; (wrong || loss) && i < block.rows; ++i) {
+      if (wrong) check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
+      if (!loss) continue;
+      target_row = Y.row(i).transpose().template cast<double>();
+      check_targets(*loss, target_row.data(), p, [&] { return "fit: " + rows.place(i); });
+    }
+    for (const RunPiece& piece : pieces) {
+      summary.rows += piece.rows;
+      summary.without_target += piece.without_target;
+      summary.copies += piece.copies;
+      if (piece.whole()) statistics.add_run((block.first_row + piece.begin) / run, piece.statistics);
+      for (Index i = piece.begin; (!piece.whole() || piece.lacking) && i < piece.end; ++i) {
+        if (!counts(block, i)) continue;
+        const double w = weight_of(block, i);
+        if (!piece.whole()) statistics.add(block.first_row + i, X.row(i), Y.row(i), w);
+        if (lacking_of(block, i) > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w));
       }
-      ++summary.rows;
-      summary.copies += weight_copies(w);
-      statistics.add(block.first_row + i, X.row(i), Y.row(i), w);
-      if (lacking > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w));
-      if (want_sample) sample.offer(X.row(i), block.first_row + i, w);
+      for (const Index i : piece.to_offer) sample.offer(X.row(i), block.first_row + i, weight_of(block, i));
     }
   });
   const Communicator* processes = rows.processes();
@@ -222,123 +238,5 @@ void count_without_target(Index rows, SolveReport& report) {
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE
-
-namespace {
-
-// Order statistics of the squared distances between rows without a list of them: the pairs are counted by sixteen bits
-// of their distance at a time, the highest first. (The bits of numbers that are not negative are ordered as they are.)
-class CountedPairs {
- public:
-  CountedPairs(const Matrix<double>& rows, const std::vector<double>& weights) : rows_(rows), weights_(weights) {}
-
-  // The smallest square at which the weights of the pairs up to it reach `target`; perhaps only of those that are not
-  // zero, each counted once.
-  double reach(double target, bool positive_once) const {
-    std::uint64_t prefix = 0;
-    double below = 0;
-    std::vector<double> bins(1 << 16);
-    for (int shift = 48; shift >= 0; shift -= 16) {
-      std::fill(bins.begin(), bins.end(), 0.0);
-      const auto add = [&](double square, double weight) {
-        const auto bits = std::bit_cast<std::uint64_t>(square);
-        if (shift == 48 || bits >> (shift + 16) == prefix) bins[(bits >> shift) & 0xffff] += weight;
-      };
-      for_pairs(positive_once, add);
-      std::size_t bin = 0;
-      while (bin + 1 < bins.size() && below + bins[bin] < target) below += bins[bin++];
-      prefix = prefix << 16 | bin;
-    }
-    return std::bit_cast<double>(prefix);
-  }
-  double total(bool positive_once) const {
-    double sum = 0;
-    for_pairs(positive_once, [&](double, double weight) { sum += weight; });
-    return sum;
-  }
-
- private:
-  template <class F>
-  void for_pairs(bool positive_once, F f) const {
-    for (Index i = 0; i < rows_.rows(); ++i) {
-      const double w = weights_[static_cast<std::size_t>(i)];
-      if (!positive_once) f(0.0, std::max(0.0, w * (w - 1) / 2));
-      for (Index j = 0; j < i; ++j) {
-        const double square = (rows_.row(i) - rows_.row(j)).squaredNorm();
-        if (!positive_once) f(square, w * weights_[static_cast<std::size_t>(j)]);
-        if (positive_once && square > 0) f(square, 1.0);
-      }
-    }
-  }
-
-  const Matrix<double>& rows_;
-  const std::vector<double>& weights_;
-};
-
-double median_in_little_memory(const Matrix<double>& rows, const std::vector<double>& weights, bool weighted) {
-  const CountedPairs pairs(rows, weights);
-  const double total = pairs.total(false);
-  double median = 0;
-  if (weighted) {
-    median = std::sqrt(pairs.reach(total / 2, false));
-  } else if (total > 0) {
-    const double half = std::floor(total / 2);
-    median = std::sqrt(pairs.reach(half + 1, false));
-    if (2 * half == total) median = (median + std::sqrt(pairs.reach(half, false))) / 2;
-  }
-  if (median > 0) return median;
-  const double positive = pairs.total(true);
-  return positive > 0 ? std::sqrt(pairs.reach(std::floor(positive / 2) + 1, true)) : 1;
-}
-
-}  // namespace
-
-double median_distance(const Matrix<double>& rows, const std::vector<double>& weights, const Execution& execution) {
-  const Index n = rows.rows();
-  const bool weighted = !std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; });
-  const double listed = static_cast<double>(n) * static_cast<double>(n) / 2 * (weighted ? 40 : 8);
-  if (listed > memory_limit(execution) / 4) return median_in_little_memory(rows, weights, weighted);
-  std::vector<double> squares(static_cast<std::size_t>(n * (n - 1) / 2));
-  parallel_for(n, execution.thread_count(), [&](Index i, int) {
-    double* out = squares.data() + i * (i - 1) / 2;
-    for (Index j = 0; j < i; ++j) out[j] = (rows.row(i) - rows.row(j)).squaredNorm();
-  });
-  double median = 0;
-  if (!weighted) {
-    if (squares.empty()) return 1;
-    const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
-    std::nth_element(squares.begin(), middle, squares.end());
-    median = std::sqrt(*middle);
-    if (squares.size() % 2 == 0) median = (median + std::sqrt(*std::max_element(squares.begin(), middle))) / 2;
-  } else {
-    // A row of weight w gives w (w - 1) / 2 pairs with itself, at distance zero.
-    std::vector<std::pair<double, double>> pairs;
-    double total = 0;
-    for (Index i = 0; i < n; ++i) {
-      const double w = weights[static_cast<std::size_t>(i)];
-      pairs.emplace_back(0.0, std::max(0.0, w * (w - 1) / 2));
-      for (Index j = 0; j < i; ++j) {
-        pairs.emplace_back(squares[static_cast<std::size_t>(i * (i - 1) / 2 + j)],
-                           w * weights[static_cast<std::size_t>(j)]);
-      }
-    }
-    std::sort(pairs.begin(), pairs.end());
-    for (const auto& [square, w] : pairs) total += w;
-    double below = 0;
-    for (const auto& [square, w] : pairs) {
-      below += w;
-      if (below >= total / 2) {
-        median = std::sqrt(square);
-        break;
-      }
-    }
-  }
-  if (median > 0) return median;
-  // Half of the pairs or more coincide: the median of the others is still a scale of the data.
-  std::erase(squares, 0.0);
-  if (squares.empty()) return 1;
-  const auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
-  std::nth_element(squares.begin(), middle, squares.end());
-  return std::sqrt(*middle);
-}
 
 }  // namespace carmina

@@ -58,11 +58,9 @@ int failed(const std::string& why) {
   return 1;
 }
 
-template <class T>
-Matrix matrix_of(const void* cells, int64_t rows, int64_t columns) {
-  return Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-             static_cast<const T*>(cells), rows, columns)
-      .template cast<double>();
+Matrix matrix_of(const float* cells, int64_t rows, int64_t columns) {
+  using Cells = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  return Eigen::Map<const Cells>(cells, rows, columns).cast<double>();
 }
 
 int submit(carmina_cuda_rows* it, int64_t first, int64_t count) {
@@ -95,12 +93,12 @@ int add_block(carmina_cuda_rows* it, int64_t first, int64_t count, const double*
   return 0;
 }
 
-int precondition(carmina_cuda_rows* it, int64_t count, const void* X, const void* weights, double scale, int centred,
+int precondition(carmina_cuda_rows* it, int64_t count, const float* X, const float* weights, double scale, int centred,
                  double alpha, int* positive) {
   const int64_t d = it->task.inputs;
-  const Matrix inputs = it->wide() ? matrix_of<double>(X, count, d) : matrix_of<float>(X, count, d);
+  const Matrix inputs = matrix_of(X, count, d);
   Matrix w = Matrix::Ones(count, 1);
-  if (weights) w = it->wide() ? matrix_of<double>(weights, count, 1) : matrix_of<float>(weights, count, 1);
+  if (weights) w = matrix_of(weights, count, 1);
   const Matrix phase = 2 * std::numbers::pi * inputs * it->W.transpose();
   Matrix phi(count, 2 * phase.cols());
   phi << phase.array().cos(), phase.array().sin();
