@@ -6,6 +6,7 @@
 #include <carmina/models/predictor.hpp>
 #include <memory>
 #include <optional>
+#include <variant>
 #include "data/data_rows.hpp"
 
 #include "columns.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 struct PredictCommand {
   std::string model, data, out;
-  bool deviations = false, joint = false, probabilities = false;
+  bool deviations = false, joint = false, probabilities = false, parts = false;
   std::optional<double> coverage;
   Resources resources;
 
@@ -28,6 +29,8 @@ struct PredictCommand {
     const Execution execution = resources.execution(line);
     if (out != "-") check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
+    require(!parts || !(probabilities || deviations || coverage),
+            "--parts excludes --std, --interval and --probabilities");
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
@@ -41,6 +44,10 @@ struct PredictCommand {
       const std::string reason = predictor.why_no_interval();
       if (!reason.empty()) fail("{}: --interval: {}", model, reason);
     }
+    require(!parts || predictor.kernel_machine(),
+            "{}: --parts: what the terms of a sum of kernels contribute is known of kernel machines, the model is a "
+            "spectral mixture",
+            model);
     in_precision_of(predictor, [&](auto precision) { predict<decltype(precision)>(predictor, execution); });
   }
 
@@ -59,6 +66,14 @@ struct PredictCommand {
   // then the ends of the intervals, target by target; probabilities are named.
   std::vector<std::string> names(const Predictor& predictor) const {
     if (probabilities) return predictor.class_names();
+    if (parts) {
+      std::vector<std::string> all;
+      for (std::size_t k = 1; k <= terms_of(predictor); ++k) {
+        for (const std::string& name : predictor.output_names()) all.push_back(name + "_part" + std::to_string(k));
+      }
+      for (const std::string& name : predictor.output_names()) all.push_back(name + "_intercept");
+      return all;
+    }
     if (!ModelColumns(predictor).named_targets() && !deviations && !coverage) return {};
     std::vector<std::string> all = predictor.output_names();
     const std::size_t p = all.size();
@@ -68,6 +83,23 @@ struct PredictCommand {
       all.push_back(all[j] + "_high");
     }
     return all;
+  }
+
+  static std::size_t terms_of(const Predictor& predictor) {
+    return std::visit([](const auto& machine) { return machine.kernel().terms().size(); }, *predictor.kernel_machine());
+  }
+
+  // What each term of a sum of kernels contributes, then the intercept: they add up to the prediction.
+  template <Real T>
+  static Matrix<double> parts_of(const KernelMachine<T>& machine, const ConstView<T>& X, const Execution& execution) {
+    const Index p = machine.dim_out();
+    const std::vector<Matrix<T>> found = machine.predict_parts(X, execution);
+    Matrix<double> values(X.rows(), p * static_cast<Index>(found.size() + 1));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      values.middleCols(static_cast<Index>(k) * p, p) = found[k].template cast<double>();
+    }
+    values.rightCols(p).rowwise() = machine.intercept().template cast<double>().transpose();
+    return values;
   }
 
   template <Real T>
@@ -82,6 +114,7 @@ struct PredictCommand {
     table.read_at_once(at_once);
     const auto values_of = [&](const ConstView<T>& X) -> Matrix<double> {
       if (probabilities) return predictor.predict_probabilities(X, execution).template cast<double>();
+      if (parts) return parts_of(std::get<KernelMachine<T>>(*predictor.kernel_machine()), X, execution);
       Matrix<double> values(X.rows(), p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
@@ -123,6 +156,10 @@ void add_predict(CLI::App& program) {
                    "Also an interval that a new observation falls into with this probability, in columns named after "
                    "the targets with _low and _high")
       ->type_name("NUMBER");
+  command->add_flag(
+      "--parts", it->parts,
+      "In the place of predictions what each term of a sum of kernels contributes, and the intercept: they "
+      "add up to the prediction");
   command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);

@@ -15,6 +15,7 @@ from carmina import _core, _frames, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
+from carmina._progress import Callback, told
 from carmina._validation import kernel_or_name, left_open, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
@@ -108,7 +109,14 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
 
     _conformity = None  # of rows left out; no field
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> KernelClassifier:
         """Fit the machine.
 
         Parameters
@@ -119,12 +127,15 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             Labels of any type that can be sorted.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        callback : function of one Step, or None
+            As for `KernelRegressor`.
         """
-        task = self._prepare(X, y, sample_weight)
-        self._conformity = None
-        self._fit_task(task)
-        if self.calibrate:
-            self._calibrate(task)
+        with told(self, callback):
+            task = self._prepare(X, y, sample_weight)
+            self._conformity = None
+            self._fit_task(task)
+            if self.calibrate:
+                self._calibrate(task)
         return self
 
     def _for_paths(self) -> KernelClassifier:
@@ -137,7 +148,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         if len(classes) < 2:
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         loss = self._loss_for(len(y) * len(classes))
-        options = self._options(loss)
+        options = self._options(loss, X)
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
             # Errors of scores go with the root of the gap, and of few rows Newton's last steps cost little.

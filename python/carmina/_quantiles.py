@@ -14,6 +14,7 @@ from sklearn.metrics import d2_pinball_score
 from carmina import losses, outputs
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._machine import FitTask, prediction_frame
+from carmina._progress import Callback, told
 from carmina._validation import number, with_target
 
 
@@ -82,7 +83,12 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
     loss: str = field(default="pinball", init=False)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> JointQuantileRegressor:
         """Fit the machine.
 
@@ -94,14 +100,17 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
             NaN is a missing target: the row is ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        callback : function of one Step, or None
+            As for `KernelRegressor`.
         """
-        return self._fit_and_keep(self._prepare(X, y, sample_weight))
+        with told(self, callback):
+            return self._fit_and_keep(self._prepare(X, y, sample_weight))
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         name = getattr(y, "name", None)
         X, y = self._validated_targets(X, y)
         levels = self._levels()
-        options = self._options()
+        options = self._options(X=X)
         options.loss = losses.Pinball(levels)
         options.non_crossing = bool(self.non_crossing)
         options.target_names = [name] if isinstance(name, str) else []

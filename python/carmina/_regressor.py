@@ -12,6 +12,7 @@ from carmina import theory
 from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
 from carmina._machine import FitTask
+from carmina._progress import Callback, told
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import column_names, thread_count
 
@@ -181,7 +182,14 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
     True
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressor:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> KernelRegressor:
         """Fit the machine.
 
         Parameters
@@ -193,8 +201,12 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        callback : function of one Step, or None
+            Called a few times a second, with `.phase`, `.done`, `.total` and `.message`; a fit whose callback
+            returns True ends with `carmina.FitStopped`, and with a `checkpoint` can go on later.
         """
-        return self._fit_and_keep(self._prepare(X, y, sample_weight))
+        with told(self, callback):
+            return self._fit_and_keep(self._prepare(X, y, sample_weight))
 
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
@@ -202,7 +214,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         target_names = column_names(y)
         X, y = self._validated_targets(X, y, multi_output=True)
         Y = y.reshape(len(y), -1)
-        options = self._options()
+        options = self._options(X=X)
         options.target_names = target_names
         options.keep_moments = options.moment_bytes(Y.shape[1]) <= self._most_moment_bytes()
         if in_parts:  # sums are of one map: the first rows choose nothing but the median width

@@ -20,9 +20,10 @@ from sklearn.utils.validation import (
 )
 
 from carmina import _core, _files, _frames, kernels
-from carmina._machine import SolveReport, prediction_frame
+from carmina._machine import SolveReport, prediction_frame, with_summary
 from carmina._mixture_options import options_of
 from carmina._onnx import ConvertsToOnnx
+from carmina._progress import Callback, FitStopped, Step, told
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import (
     checked_rows,
@@ -164,7 +165,12 @@ class SpectralMixtureRegressor(ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegr
     _encoder = None  # what makes numbers of a frame's columns; no field
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> SpectralMixtureRegressor:
         """Learn the mixture.
 
@@ -176,10 +182,13 @@ class SpectralMixtureRegressor(ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegr
             With Fourier features NaN stands for a target that is missing; a row without any is ignored.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        callback : function of one Step, or None
+            As for `KernelRegressor`, after each step of learning.
         """
-        task = self._task(X, y, sample_weight)
-        task[-1].checkpoint = checkpoint_path(self.checkpoint, self.random_state)
-        machine = _core.MixtureMachine.fit(*task, **self._resources())
+        with told(self, callback):
+            task = self._task(X, y, sample_weight)
+            task[-1].checkpoint = checkpoint_path(self.checkpoint, self.random_state)
+            machine = _core.MixtureMachine.fit(*task, **self._resources())
         return self._take(machine, task)
 
     def _task(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple:
@@ -206,8 +215,24 @@ class SpectralMixtureRegressor(ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegr
         return {
             "threads": thread_count(self.n_jobs),
             "memory_budget": memory_bytes(self.memory_budget),
-            "on_step": _print_step if self.verbose else None,
+            "on_step": self._on_step(),
         }
+
+    def _on_step(self) -> Any:
+        """Called after each step of learning, with the start, the step and the objective."""
+        callback = vars(self).get("_callback")
+        lines = self.verbose and self.verbose != "bar"
+        if callback is None:
+            return _print_step if lines else None
+
+        def tell(start: int, step: int, value: float) -> None:
+            if lines:
+                _print_step(start, step, value)
+            message = f"start {start + 1}, step {step}: objective {value:.6g}"
+            if callback(Step("learning", step, self.max_iter, message)) is True:
+                raise FitStopped(f"the callback stopped the fit in {message}")
+
+        return tell
 
     def _take(self, machine: _core.MixtureMachine, task: tuple) -> SpectralMixtureRegressor:
         self._seed = task[3].seed
@@ -347,6 +372,18 @@ class SpectralMixtureRegressor(ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegr
     def _restore_file_state(self, state: dict[str, Any]) -> None:
         self._y_ndim = int(state["y_ndim"])
         self._seed = int(state["seed"]) if "seed" in state else self._machine.record["random_state"]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "_machine" not in vars(self):
+            return bundle
+        report = self.report_
+        summary = (
+            f"Fitted: {self._machine.record['rows']} rows, {self.n_features_in_} inputs, "
+            f"{self._machine.dim_out} outputs; mixture of {len(self.weights_)}, log evidence "
+            f"{self._machine.evidence:.6g}; solver {report.solver}, {sum(report.seconds.values()):.2g} s."
+        )
+        return with_summary(bundle, summary)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_machine" in vars(self)
