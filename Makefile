@@ -138,7 +138,7 @@ build/release/build.ninja: CMakePresets.json | $(VENV)/deps.stamp
 
 # Ninja knows what is out of date; files that it leaves alone keep their time, so nothing is made again after them.
 $(LIBRARY): build/release/build.ninja FORCE
-	@cmake --build build/release -j $(JOBS) --target carmina
+	@cmake --build build/release -j $(JOBS) --target carmina carmina_c
 	@cmake --install build/release --prefix $(INSTALLED) --component library >/dev/null
 
 $(PROGRAM): build/release/build.ninja FORCE

@@ -1,5 +1,7 @@
 // cli/commands.cpp -- the commands together.
 #include "commands.hpp"
+#include "config_file.hpp"
+#include "manual.hpp"
 #include "options.hpp"
 
 namespace carmina::cli {
@@ -12,6 +14,9 @@ void add_commands(CLI::App& program) {
   add_evaluate(program);
   add_info(program);
   add_convert(program);
+  add_completion(program);
+  add_config(program);
+  group_options(program);
   check_numbers(program);
 }
 

@@ -3,6 +3,8 @@
 #include <carmina/core/error.hpp>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.hpp"
 #include "fit_arguments.hpp"
@@ -13,10 +15,12 @@ namespace carmina::cli {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct FitCommand : FitArguments {
   std::string alpha = "auto";
   CheckpointOptions checkpoint;
-  bool resumed = false;
+  bool resumed = false, json = false;
 
   void run() {
     ProgressLine line;
@@ -41,7 +45,7 @@ struct FitCommand : FitArguments {
  private:
   // Once the model is written.
   void forget_checkpoint() const {
-    if (resumed) print_text("went on from {}\n", checkpoint.path);
+    if (resumed && !json) print_text("went on from {}\n", checkpoint.path);
     std::error_code gone;
     if (checkpoint) std::filesystem::remove(checkpoint.path, gone);
   }
@@ -53,6 +57,7 @@ struct FitCommand : FitArguments {
     if (!speaks()) return;
     forget_checkpoint();
     const FitRecord& record = machine.record();
+    if (json) return print_report(machine.kernel(), record, seconds);
 
     const Term& term = machine.kernel().terms()[0];  // a fit by names has one
     const std::string width = length_scale_text(term);
@@ -65,12 +70,44 @@ struct FitCommand : FitArguments {
     print_written(record.report.message);
   }
 
+  // What was fitted and how, by the names of `carmina info --json`.
+  void print_report(const std::optional<Kernel>& kernel, const FitRecord& record, double seconds) const {
+    Json report = {{"data", data}, {"model", model}, {"bytes", std::filesystem::file_size(model)}};
+    if (kernel) {
+      const Term& term = kernel->terms()[0];
+      report["kernel"] = {{"name", kernel_name(term.scalar)},
+                          {"operator", coupling_name(term.coupling)},
+                          {"length_scale", length_scale_values(term.scalar)},
+                          {"parameters", kernel_parameters(term.scalar)}};
+    } else {
+      report["kernel"] = {{"name", MixtureArguments::kernel}};
+    }
+    report.update({{"approximation", record.approximation},
+                   {"n_components", record.n_components},
+                   {"rows", record.rows},
+                   {"input_names", record.input_names},
+                   {"target_names", record.target_names},
+                   {"loss", loss_name(record.loss)},
+                   {"alpha", record.alpha},
+                   {"evidence", record.evidence ? Json(*record.evidence) : Json()},
+                   {"noise", std::vector<double>(record.noise.begin(), record.noise.end())},
+                   {"seed", record.seed},
+                   {"solver", record.report.solver},
+                   {"converged", record.report.status == SolveStatus::converged},
+                   {"iterations", record.report.iterations},
+                   {"chosen", record.report.text},
+                   {"message", record.report.message},
+                   {"seconds", seconds}});
+    print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+  }
+
   template <Real T>
   void fit_mixture(RowSource<T>& rows, ProgressLine& line) const {
     double seconds = 0;
     const auto machine = fit_mixture_and_save(rows, line, seconds);
     if (!speaks()) return;
     forget_checkpoint();
+    if (json) return print_report(std::nullopt, machine.record(), seconds);
     print_text("{}; {} solver, {}\n", MixtureArguments::describe(machine), machine.report().solver,
                format_seconds(seconds));
     MixtureArguments::print_learnt(machine);
@@ -104,6 +141,7 @@ void add_fit(CLI::App& program) {
       ->add_option("--checkpoint-seconds", it->checkpoint.seconds,
                    format_text("Between two writings of that file, at least [{}]", it->checkpoint.seconds))
       ->type_name("NUMBER");
+  command->add_flag("--json", it->json, "Print what was fitted, and how, as JSON");
   command->callback([it] { it->run(); });
 }
 

@@ -10,8 +10,10 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
+#include "config_file.hpp"
 #include "console.hpp"
 #include "options.hpp"
 #include "processes.hpp"
@@ -44,7 +46,9 @@ int run(int argc, char** argv) {
   program.footer("'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
   cli::add_commands(program);
   try {
-    program.parse(argc, argv);
+    std::vector<std::string> words = cli::with_config(program, {argv + 1, argv + argc});
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    program.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error, std::cout, std::cerr);
     const bool unknown = argc > 1 && argv[1][0] != '-' && program.get_subcommands().empty();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <variant>
 #include "data/data_rows.hpp"
 
 #include "columns.hpp"
@@ -47,7 +48,7 @@ class Others {
 
 struct PredictCommand {
   std::string model, data, out;
-  bool deviations = false, joint = false, probabilities = false;
+  bool deviations = false, joint = false, probabilities = false, parts = false;
   std::optional<double> coverage;
   Index samples = 0;
   std::uint64_t seed = 0;
@@ -58,6 +59,8 @@ struct PredictCommand {
     const Execution execution = resources.execution(line);
     if (speaks() && out != "-") check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
+    require(!parts || !(probabilities || deviations || coverage),
+            "--parts excludes --std, --interval and --probabilities");
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
@@ -72,11 +75,15 @@ struct PredictCommand {
       if (!reason.empty()) fail("{}: --interval: {}", model, reason);
     }
     require(samples >= 0, "--samples must be at least 1, found {}", samples);
-    require(samples == 0 || !(probabilities || deviations || coverage),
-            "--samples excludes --std, --interval and --probabilities");
+    require(samples == 0 || !(probabilities || deviations || coverage || parts),
+            "--samples excludes --std, --interval, --parts and --probabilities");
     if (const std::string reason = predictor.why_no_std(); samples > 0 && !reason.empty()) {
       fail("{}: --samples: {}", model, reason);
     }
+    require(!parts || predictor.kernel_machine(),
+            "{}: --parts: what the terms of a sum of kernels contribute is known of kernel machines, the model is a "
+            "spectral mixture",
+            model);
     in_precision_of(predictor, [&](auto precision) { predict<decltype(precision)>(predictor, execution); });
   }
 
@@ -106,6 +113,14 @@ struct PredictCommand {
       }
       return all;
     }
+    if (parts) {
+      std::vector<std::string> all;
+      for (std::size_t k = 1; k <= terms_of(predictor); ++k) {
+        for (const std::string& name : predictor.output_names()) all.push_back(name + "_part" + std::to_string(k));
+      }
+      for (const std::string& name : predictor.output_names()) all.push_back(name + "_intercept");
+      return all;
+    }
     if (!ModelColumns(predictor).named_targets() && !deviations && !coverage) return {};
     std::vector<std::string> all = predictor.output_names();
     const std::size_t p = all.size();
@@ -115,6 +130,23 @@ struct PredictCommand {
       all.push_back(all[j] + "_high");
     }
     return all;
+  }
+
+  static std::size_t terms_of(const Predictor& predictor) {
+    return std::visit([](const auto& machine) { return machine.kernel().terms().size(); }, *predictor.kernel_machine());
+  }
+
+  // What each term of a sum of kernels contributes, then the intercept: they add up to the prediction.
+  template <Real T>
+  static Matrix<double> parts_of(const KernelMachine<T>& machine, const ConstView<T>& X, const Execution& execution) {
+    const Index p = machine.dim_out();
+    const std::vector<Matrix<T>> found = machine.predict_parts(X, execution);
+    Matrix<double> values(X.rows(), p * static_cast<Index>(found.size() + 1));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      values.middleCols(static_cast<Index>(k) * p, p) = found[k].template cast<double>();
+    }
+    values.rightCols(p).rowwise() = machine.intercept().template cast<double>().transpose();
+    return values;
   }
 
   template <Real T>
@@ -139,6 +171,7 @@ struct PredictCommand {
         }
         return values;
       }
+      if (parts) return parts_of(std::get<KernelMachine<T>>(*predictor.kernel_machine()), X, execution);
       Matrix<double> values(X.rows(), p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
@@ -192,6 +225,10 @@ void add_predict(CLI::App& program) {
                    "named after the targets with _1, _2, ...")
       ->type_name("COUNT");
   command->add_option("--seed", it->seed, "With --samples: which functions are drawn [0]")->type_name("NUMBER");
+  command->add_flag(
+      "--parts", it->parts,
+      "In the place of predictions what each term of a sum of kernels contributes, and the intercept: they "
+      "add up to the prediction");
   command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);

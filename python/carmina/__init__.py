@@ -16,6 +16,7 @@ from carmina._files import load
 from carmina._machine import SolveReport
 from carmina._onnx import register_with_skl2onnx
 from carmina._path import AlphaPath
+from carmina._progress import FitStopped, Step
 from carmina._quantiles import JointQuantileRegressor
 from carmina._regressor import KernelRegressor
 from carmina._spectral_mixture import SpectralMixtureRegressor
@@ -24,6 +25,7 @@ from carmina._tune import TuneResult, tune
 
 __all__ = [
     "AlphaPath",
+    "FitStopped",
     "FourierFeatures",
     "JointQuantileRegressor",
     "KernelClassifier",
@@ -31,6 +33,7 @@ __all__ = [
     "SketchedFeatures",
     "SolveReport",
     "SpectralMixtureRegressor",
+    "Step",
     "TuneResult",
     "__version__",
     "datasets",

@@ -16,6 +16,7 @@ from carmina._calibration import Calibration, Conformity, by_class, calibrate, l
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._processes import fit_together
+from carmina._progress import Callback, told
 from carmina._validation import kernel_or_name, left_open, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
@@ -114,7 +115,9 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        *,
         communicator: Any = None,
+        callback: Callback | None = None,
     ) -> KernelClassifier:
         """Fit the machine.
 
@@ -129,8 +132,11 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
+        callback : function of one Step, or None
+            As for `KernelRegressor`.
         """
-        return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
+        with told(self, callback):
+            return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> KernelClassifier:
         task = self._prepare(X, y, sample_weight)
@@ -152,7 +158,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         rows = sum(self._of_all(len(y)))
         loss = self._loss_for(rows * len(classes))
-        options = self._options(loss)
+        options = self._options(loss, X)
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
             # Errors of scores go with the root of the gap, and of few rows Newton's last steps cost little.

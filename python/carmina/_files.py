@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import Any
@@ -45,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.predict(data.X) == model.predict(data.X)).all())
     True
     """
-    source = os.fspath(path)
+    source = existing(path)
     machine = _core.load(source)
     if not machine.estimator:
         return _from_record(machine)
@@ -57,6 +58,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         return _restore(estimator, machine, description, bool(description["named_features"]))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{source}: the estimator's description is not valid: {error}") from error
+
+
+def existing(path: str | os.PathLike[str]) -> str:
+    """The path as text; FileNotFoundError where nothing is."""
+    name = os.fspath(path)
+    if "\0" not in name and not os.path.exists(name):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return name
 
 
 def _estimators() -> dict[str, Any]:

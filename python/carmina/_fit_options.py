@@ -23,6 +23,7 @@ from carmina._validation import (
     loss_or_name,
     number,
     one_of,
+    scale_gamma,
     seed_of,
 )
 
@@ -59,8 +60,10 @@ class ParametersAsOptions:
     unseen: str = "error"
     dates: str | None = None
 
-    def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
+    def _options(self, loss: losses.Loss | None = None, X: NDArray | None = None) -> _core.FitOptions:
+        """For rows X, which `gamma="scale"` asks."""
         options = _core.FitOptions()
+        gamma = scale_gamma(X) if isinstance(self.gamma, str) and self.gamma == "scale" else self.gamma
         options.loss = loss_or_name(self.loss) if loss is None else loss
         # A loss by name leaves its number to the data where alpha is left to them.
         if loss is None and isinstance(self.loss, str) and left_open(self.alpha):
@@ -70,18 +73,20 @@ class ParametersAsOptions:
             options.coupling, options.bounded = kernel.coupling, kernel.bounded
             kernel = kernel.scalar
         if isinstance(kernel, str):
+            kernel = "gaussian" if kernel == "rbf" else kernel
             options.kernel_name = kernel
-            length_scale, options.kernel_parameters = named(kernel, self.gamma)
+            length_scale, options.kernel_parameters = named(kernel, gamma)
             if length_scale is not None:
                 options.length_scale = length_scale
-            elif isinstance(self.gamma, str):
-                options.width = self.gamma
+            elif isinstance(gamma, str):
+                options.width = gamma
         else:
             options.kernel = kernel
         if isinstance(self.approximation, sketches.SketchDistribution):
             options.sketch = self.approximation
         else:
-            options.approximation = one_of("approximation", self.approximation, APPROXIMATIONS)
+            approximation = "sub_sample" if self.approximation == "nystroem" else self.approximation
+            options.approximation = one_of("approximation", approximation, APPROXIMATIONS)
         if not left_open(self.n_components):
             if options.fourier:
                 options.n_components = component_count(self.n_components)

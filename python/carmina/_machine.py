@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import html
 import os
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from carmina._fit_options import ParametersAsOptions
 from carmina._onnx import ConvertsToOnnx
 from carmina._path import AlphaPath, alpha_list, path_of
 from carmina._processes import OfSeveral
+from carmina._progress import progress_of
 from carmina._validation import (
     checked_rows,
     checkpoint_path,
@@ -288,7 +289,7 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
         return {
             "threads": thread_count(self.n_jobs),
             "memory_budget": memory_bytes(self.memory_budget),
-            "progress": _print_progress if self.verbose else None,
+            "progress": progress_of(self),
         }
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray:
@@ -339,6 +340,20 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
     def _restore_file_state(self, state: dict[str, Any]) -> None:
         raise NotImplementedError
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        return with_summary(bundle, self._summary()) if "_machine" in vars(self) else bundle
+
+    def _summary(self) -> str:
+        """What was fitted, in a line."""
+        machine, report = self._machine, self.report_
+        record = machine.record
+        return (
+            f"Fitted: {self.n_features_in_} inputs, {machine.dim_out} outputs; {self.kernel_!r}, "
+            f"{record['approximation']}, alpha {self.alpha_:.3g}; solver {report.solver}, "
+            f"{sum(report.seconds.values()):.2g} s. {report.text}"
+        )
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_machine" in vars(self)
 
@@ -346,6 +361,15 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(self.fill_missing)
         return tags
+
+
+def with_summary(bundle: dict[str, str], summary: str) -> dict[str, str]:
+    """A notebook's texts of an estimator with a line of what was fitted."""
+    bundle = dict(bundle)
+    bundle["text/plain"] += f"\n{summary}"
+    if "text/html" in bundle:
+        bundle["text/html"] += f"<p>{html.escape(summary)}</p>"
+    return bundle
 
 
 def prediction_frame(estimator: Any, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
@@ -358,8 +382,3 @@ def prediction_frame(estimator: Any, X: Any, return_std: bool = False, return_co
     if return_std:
         names = [*names, *(f"{name}_std" for name in names)]
     return _frames.container(X, names, values)
-
-
-def _print_progress(phase: str, done: int, total: int) -> None:
-    of_total = f" of {total} ({done / total:.0%})" if total else ""
-    print(f"carmina: {phase}: {done}{of_total}", file=sys.stderr, flush=True)

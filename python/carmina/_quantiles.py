@@ -15,6 +15,7 @@ from carmina import losses, outputs
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._machine import FitTask, prediction_frame
 from carmina._processes import fit_together
+from carmina._progress import Callback, told
 from carmina._validation import number, with_target
 
 
@@ -87,7 +88,9 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        *,
         communicator: Any = None,
+        callback: Callback | None = None,
     ) -> JointQuantileRegressor:
         """Fit the machine.
 
@@ -102,16 +105,19 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
+        callback : function of one Step, or None
+            As for `KernelRegressor`.
         """
-        return fit_together(
-            self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
-        )
+        with told(self, callback):
+            return fit_together(
+                self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
+            )
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         name = getattr(y, "name", None)
         X, y = self._validated_targets(X, y)
         levels = self._levels()
-        options = self._options()
+        options = self._options(X=X)
         options.loss = losses.Pinball(levels)
         options.non_crossing = bool(self.non_crossing)
         options.target_names = [name] if isinstance(name, str) else []

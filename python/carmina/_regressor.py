@@ -13,6 +13,7 @@ from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
 from carmina._machine import FitTask
 from carmina._processes import fit_together
+from carmina._progress import Callback, told
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import column_names, thread_count
 
@@ -187,7 +188,9 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        *,
         communicator: Any = None,
+        callback: Callback | None = None,
     ) -> KernelRegressor:
         """Fit the machine.
 
@@ -203,10 +206,14 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
+        callback : function of one Step, or None
+            Called a few times a second, with `.phase`, `.done`, `.total` and `.message`; a fit whose callback
+            returns True ends with `carmina.FitStopped`, and with a `checkpoint` can go on later.
         """
-        return fit_together(
-            self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
-        )
+        with told(self, callback):
+            return fit_together(
+                self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
+            )
 
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
@@ -214,7 +221,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         target_names = column_names(y)
         X, y = self._validated_targets(X, y, multi_output=True)
         Y = y.reshape(len(y), -1)
-        options = self._options()
+        options = self._options(X=X)
         options.target_names = target_names
         options.keep_moments = options.moment_bytes(Y.shape[1]) <= self._most_moment_bytes()
         if in_parts:  # sums are of one map: the first rows choose nothing but the median width

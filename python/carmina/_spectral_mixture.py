@@ -20,10 +20,11 @@ from sklearn.utils.validation import (
 )
 
 from carmina import _core, _files, _frames, kernels
-from carmina._machine import SolveReport, prediction_frame
+from carmina._machine import SolveReport, prediction_frame, with_summary
 from carmina._mixture_options import options_of
 from carmina._onnx import ConvertsToOnnx
 from carmina._processes import OfSeveral, fit_together
+from carmina._progress import Callback, FitStopped, Step, told
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import (
     checked_rows,
@@ -171,7 +172,9 @@ class SpectralMixtureRegressor(
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        *,
         communicator: Any = None,
+        callback: Callback | None = None,
     ) -> SpectralMixtureRegressor:
         """Learn the mixture.
 
@@ -186,8 +189,11 @@ class SpectralMixtureRegressor(
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
+        callback : function of one Step, or None
+            As for `KernelRegressor`, after each step of learning.
         """
-        return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
+        with told(self, callback):
+            return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
 
     def _fit_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
@@ -224,8 +230,24 @@ class SpectralMixtureRegressor(
         return {
             "threads": thread_count(self.n_jobs),
             "memory_budget": memory_bytes(self.memory_budget),
-            "on_step": _print_step if self.verbose else None,
+            "on_step": self._on_step(),
         }
+
+    def _on_step(self) -> Any:
+        """Called after each step of learning, with the start, the step and the objective."""
+        callback = vars(self).get("_callback")
+        lines = self.verbose and self.verbose != "bar"
+        if callback is None:
+            return _print_step if lines else None
+
+        def tell(start: int, step: int, value: float) -> None:
+            if lines:
+                _print_step(start, step, value)
+            message = f"start {start + 1}, step {step}: objective {value:.6g}"
+            if callback(Step("learning", step, self.max_iter, message)) is True:
+                raise FitStopped(f"the callback stopped the fit in {message}")
+
+        return tell
 
     def _take(self, machine: _core.MixtureMachine, task: tuple) -> SpectralMixtureRegressor:
         self._seed = task[3].seed
@@ -365,6 +387,18 @@ class SpectralMixtureRegressor(
     def _restore_file_state(self, state: dict[str, Any]) -> None:
         self._y_ndim = int(state["y_ndim"])
         self._seed = int(state["seed"]) if "seed" in state else self._machine.record["random_state"]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "_machine" not in vars(self):
+            return bundle
+        report = self.report_
+        summary = (
+            f"Fitted: {self._machine.record['rows']} rows, {self.n_features_in_} inputs, "
+            f"{self._machine.dim_out} outputs; mixture of {len(self.weights_)}, log evidence "
+            f"{self._machine.evidence:.6g}; solver {report.solver}, {sum(report.seconds.values()):.2g} s."
+        )
+        return with_summary(bundle, summary)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_machine" in vars(self)

@@ -21,7 +21,7 @@ from carmina._validation import integer, left_open, length_scale_of, loss_or_nam
 WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneResult:
     """What `tune` tried and found.
 
@@ -45,6 +45,19 @@ class TuneResult:
     best_index_: int
     trials: list[dict[str, Any]]
 
+    def __repr__(self) -> str:
+        """The ten best trials as a table."""
+        score = "evidence" if "evidence" in self.trials[0] else "mean"
+        order = sorted(self.trials, key=lambda trial: trial[score], reverse=score == "evidence")
+        names = [name for name in order[0] if name not in ("folds", "kernel", "length_scale")]
+        cells = [[_cell(trial[name]) for name in names] for trial in order[:10]]
+        widths = [max(map(len, column)) for column in zip(names, *cells)]
+        lines = ["  ".join(f"{text:>{width}}" for text, width in zip(row, widths)) for row in (names, *cells)]
+        more = len(order) - len(cells)
+        if more > 0:
+            lines.append(f"and {more} worse ones in trials")
+        return "\n".join([f"TuneResult: best {self.best_params_}", *lines])
+
 
 def tune(
     estimator: KernelMachineEstimator | SpectralMixtureRegressor,
@@ -53,6 +66,7 @@ def tune(
     sample_weight: ArrayLike | None = None,
     *,
     n_mixtures: Sequence[int] | None = None,
+    n_components: Sequence[int] | None = None,
     length_scales: Sequence[float] | None = None,
     gammas: Sequence[float] | None = None,
     width_factors: Sequence[float] | None = None,
@@ -80,6 +94,8 @@ def tune(
     n_mixtures : sequence of int or None
         Of `SpectralMixtureRegressor`, which takes nothing else: numbers of components to try, by default 1,
         2, 4, 8 and 16. The largest evidence of the rows that are learnt from wins.
+    n_components : sequence of int or None
+        Numbers of components to try in the place of the estimator's own, each with all widths and alphas.
     length_scales, gammas, width_factors : sequence of float or None
         Widths to try, in one of three ways: ℓ; γ = 1/(2ℓ²); or factors of the estimator's own width, by
         default ¼, ½, 1, 2 and 4. A sum of kernels, or a width for each input, takes factors, one for all.
@@ -111,6 +127,19 @@ def tune(
     >>> result.best_estimator_.predict(data.X).shape
     (300, 1)
     """
+    if n_components is not None:
+        ways = {
+            "length_scales": length_scales,
+            "gammas": gammas,
+            "width_factors": width_factors,
+            "alphas": alphas,
+            "losses": losses,
+            "measure": measure,
+            "by": by,
+            "folds": folds,
+            "contiguous": contiguous,
+        }
+        return _tune_components(estimator, X, y, sample_weight, n_components, ways)
     if isinstance(estimator, SpectralMixtureRegressor):
         others = (length_scales, gammas, width_factors, alphas, losses, measure)
         if any(value is not None for value in others) or by not in (None, "evidence"):
@@ -190,6 +219,37 @@ def _as_tuned(estimator: KernelMachineEstimator, taken: _core.FitOptions) -> dic
     if taken.exact or taken.sketch is not None:
         del values["n_components"]
     return {name: value for name, value in values.items() if left_open(getattr(estimator, name))}
+
+
+def _tune_components(
+    estimator: KernelMachineEstimator | SpectralMixtureRegressor,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    n_components: Sequence[int],
+    ways: dict[str, Any],
+) -> TuneResult:
+    """Of each number of components by itself, then the best of them all."""
+    counts = [integer("n_components", count) for count in n_components]
+    if not counts:
+        raise ValueError("tune: n_components must be a sequence of integers, found none")
+    if isinstance(estimator, SpectralMixtureRegressor):
+        raise ValueError("tune: of a spectral mixture n_mixtures is chosen, by='evidence'")
+    results = [
+        tune(clone(estimator).set_params(n_components=count), X, y, sample_weight, **ways) for count in counts
+    ]
+    best = min(results, key=lambda result: result.trials[result.best_index_]["mean"])
+    trials, index = [], 0
+    for count, result in zip(counts, results):
+        if result is best:
+            index = len(trials) + result.best_index_
+        trials += [{"n_components": count, **trial} for trial in result.trials]
+    chosen = {"n_components": counts[results.index(best)], **best.best_params_}
+    return TuneResult(best.best_estimator_, chosen, index, trials)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _tune_mixtures(

@@ -190,7 +190,7 @@ def length_scale_of(gamma: float | str) -> float | None:
 def length_scales_of(gamma: Any) -> list[float] | None:
     """One ℓ, or one for each input, with γ = 1/(2ℓ²); None where the data choose."""
     if isinstance(gamma, str):
-        one_of("gamma", gamma, ["auto", "median", "ard"])
+        one_of("gamma", gamma, ["auto", "median", "ard", "scale"])
         return None
     if isinstance(gamma, (Sequence, np.ndarray)):
         values = np.asarray(gamma).tolist()
@@ -198,6 +198,14 @@ def length_scales_of(gamma: Any) -> list[float] | None:
             raise ValueError(f"gamma must be a word, a number or a sequence of numbers, found {gamma!r}")
         return [length_scale_of(number("gamma", value)) for value in values]
     return [length_scale_of(gamma)]
+
+
+def scale_gamma(X: np.ndarray | None) -> float:
+    """1 / (columns × variance of all entries), as gamma="scale" means elsewhere in scikit-learn."""
+    if X is None:
+        raise ValueError("gamma='scale' is known once there are rows, for a fit")
+    variance = float(np.nanvar(X))
+    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def kernel_or_name(kernel: Any) -> kernels.Kernel | FieldByName | str:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from carmina import _core
+from carmina import _core, _parquet
+from carmina._files import existing
 from carmina._validation import integer, seed_of
 
 __all__ = ["Dataset", "Sinusoids", "Table", "friedman", "read", "sinusoids", "vector_field"]
@@ -43,8 +44,12 @@ class Table(NamedTuple):
     categories: dict[str, list[str]]
 
 
-def read(path: str | os.PathLike[str]) -> Table:
+def read(path: str | os.PathLike[str], columns: list[str] | None = None) -> Table:
     """Read a file into memory: CSV, ARFF, NPY, LIBSVM or IDX, each also gzipped, by its ending.
+
+    With pyarrow installed also Parquet and Arrow IPC files (.parquet, .arrow, .feather, .ipc), a folder of
+    them or a pattern such as "part-*.parquet" as one table, and of these some `columns` by name. Text becomes
+    numbers of its levels, in their order, dates days since 1970.
 
     Examples
     --------
@@ -61,7 +66,12 @@ def read(path: str | os.PathLike[str]) -> Table:
     array([[ 1.5, 50. ],
            [ 1.8,  nan]])
     """
-    data, names, categories = _core.read_table(os.fspath(path))
+    name = os.fspath(path)
+    if _parquet.is_parquet(name):
+        return Table(*_parquet.read(name if "*" in name else existing(name), columns))
+    if columns is not None:
+        raise ValueError(f"{name}: columns can be chosen of Parquet and Arrow files")
+    data, names, categories = _core.read_table(existing(name))
     return Table(data, names, {name: values for name, values in zip(names, categories) if values})
 
 

@@ -30,6 +30,13 @@ std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_fe
     if (name.ends_with(ending)) return data::open_libsvm(path, libsvm_features, limit);
   }
   if (has_idx_name(name)) return data::open_idx(path, limit);
+  for (const char* ending : {".parquet", ".arrow", ".feather", ".ipc"}) {
+    if (!name.ends_with(ending)) continue;
+    fail(
+        "cannot read '{}': Parquet and Arrow files are read from Python (carmina.datasets.read, or any frame given to "
+        "fit); this program reads them as .csv or .npy",
+        path);
+  }
   fail(
       "cannot read '{}': the ending of its name must be .csv, .arff, .npy, .libsvm, .svm, .svmlight, .idx or "
       "-idx3-ubyte, with .gz behind it when it is packed",

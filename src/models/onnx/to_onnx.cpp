@@ -1,4 +1,5 @@
 // models/onnx/to_onnx.cpp -- a model's path from cells to predictions, step by step as nodes of a graph.
+#include "models/machine/machine_map.hpp"
 #include "models/onnx/onnx_kernels.hpp"
 
 #include <carmina/core/error.hpp>
