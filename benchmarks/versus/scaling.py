@@ -1,4 +1,4 @@
-"""All threads beside as many copies of one, and `auto` beside each solver: tables of what carmina_scaling prints."""
+"""All threads beside as many copies of one, and `auto` beside each solver: what carmina_scaling prints."""
 
 import argparse
 import subprocess
