@@ -40,7 +40,7 @@ demo: python ## Fit generated multi-output data, print a table of errors and tim
 test: all-compiled python $(VENV)/bin/carmina ## Run every test: C++, Python, examples of the documents, an outside project, formats
 	@$(IN_VENV) scripts/run_tests.py
 
-check: python ## Run what is too long for `make test`: sanitizers, fuzzing, clang's warnings, lint, the reference
+check: python ## Run what is too long for `make test`: sanitizers, fuzzing, clang's warnings, lint, the site
 	@$(IN_VENV) scripts/run_checks.py
 
 test-sanitized: deps-clang ## Run the C++ tests under the sanitizers: addresses, undefined behaviour, threads
@@ -98,10 +98,8 @@ format: $(VENV)/deps.stamp ## Bring all sources into the project's format
 	$(VENV)/bin/ruff check --fix --quiet
 	$(VENV)/bin/ruff format --quiet
 
-docs: python deps-docs ## Write the C++ and Python reference to build/docs
-	@mkdir -p build/docs
-	doxygen scripts/Doxyfile
-	$(IN_VENV) -m pdoc --math --docformat numpy --output-directory build/docs/python carmina
+docs: python $(VENV)/bin/carmina deps-docs ## Build the site into build/docs: pages, gallery, references; check its links
+	$(IN_VENV) scripts/build_site.py --out build/docs
 
 clean: ## Remove what was built (.venv stays)
 	rm -rf build demo-output bench-output
@@ -121,7 +119,8 @@ deps-lint: $(VENV)/deps.stamp
 
 deps-docs: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh doxygen=doxygen
-	@$(IN_VENV) -c 'import pdoc' 2>/dev/null || $(IN_VENV) -m pip install --quiet pdoc
+	@$(IN_VENV) -c 'import breathe, myst_parser, pydata_sphinx_theme, sphinx_copybutton, sphinx_gallery' 2>/dev/null || \
+	  $(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
 
 $(VENV)/deps.stamp: scripts/requirements.txt scripts/debian_packages.sh
 	@scripts/debian_packages.sh $(PACKAGES) $(PYTHON_PACKAGES)

@@ -16,7 +16,7 @@ PARTS = {
     "fuzz": (["fuzz", "SECONDS=60"], 30),
     "compile-clang": (["compile-clang"], 25),
     "lint": (["lint"], 60),
-    "docs": (["docs"], 5),
+    "docs": (["docs"], 15),
 }
 
 

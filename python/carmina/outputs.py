@@ -46,6 +46,8 @@ def graph(adjacency: ArrayLike, mu: float) -> NDArray:
     mu : float
         In [0, 1): how strong the pull is.
 
+    Examples
+    --------
     >>> graph([[0, 1], [1, 0]], mu=0.5)
     array([[1.33333333, 0.66666667],
            [0.66666667, 1.33333333]])
