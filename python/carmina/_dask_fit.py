@@ -8,6 +8,7 @@ from a state that each of them kept of the last iterate.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -257,18 +258,12 @@ def _try(estimator: Any, parts: list[Any], client: Any, addresses: list[str], st
             )
         )
     try:
-        pending = tasks
-        while pending:
-            try:
-                pending = list(wait(tasks, timeout=SECONDS, return_when="FIRST_EXCEPTION").not_done)
-            except TimeoutError:
-                pending = [task for task in tasks if not task.done()]
+        while pending := [task for task in tasks if not task.done()]:
+            with contextlib.suppress(TimeoutError):
+                wait(pending, timeout=SECONDS, return_when="FIRST_COMPLETED")
             if not _all_there(client, addresses):
                 return None
-            if any(task.status == "error" for task in tasks):
-                wait(tasks, timeout=60)  # all end with its sentence
-                break
-        failed = [task for task in tasks if task.status == "error"]
+        failed = [task for task in tasks if task.status != "finished"]
         if failed and not _all_there(client, addresses):
             return None
         return _result(tasks, failed)
