@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "kernel_text.hpp"
 #include "options.hpp"
+#include "processes.hpp"
 
 namespace carmina::cli {
 
@@ -79,21 +80,21 @@ struct EvaluateCommand {
  private:
   template <Real T>
   Evaluation evaluate(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_table(data, predictor.dim_in(), execution.memory_budget);
+    auto reader = open_data(data, predictor.dim_in(), execution.memory_budget);
     const ModelColumns columns(predictor);
     const bool fill = predictor.record().fill_missing;
     if (targets.file.empty()) {
       ColumnRoles roles = input_and_target_roles(columns, *reader, targets.columns);
       ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), fill));
-      return evaluate_machine<T>(predictor, rows, execution);
+      return evaluate_machine<T>(predictor, rows, execution, processes());
     }
     ColumnRoles roles = input_roles(columns, *reader);
-    auto target_reader = open_table(targets.file, 0, execution.memory_budget);
+    auto target_reader = open_data(targets.file, 0, execution.memory_budget);
     require(static_cast<Index>(target_reader->columns().size()) == columns.n_targets,
             "{}: expected {} columns (the model's targets), found {}", targets.file, columns.n_targets,
             target_reader->columns().size());
     ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(target_reader), std::move(roles), fill));
-    return evaluate_machine<T>(predictor, rows, execution);
+    return evaluate_machine<T>(predictor, rows, execution, processes());
   }
 };
 

@@ -27,7 +27,7 @@ struct FitCommand : FitArguments {
     check(line);
     fit.automatic_loss = leaves_loss(alpha != "auto");
     if (checkpoint) {
-      check_output(checkpoint.path, {data});
+      if (speaks()) check_output(checkpoint.path, {data});
       require(std::filesystem::weakly_canonical(checkpoint.path) != std::filesystem::weakly_canonical(model),
               "--checkpoint and --model are the same file, '{}'", model);
       require(checkpoint.seconds >= 0, "--checkpoint-seconds must not be negative, found {}", checkpoint.seconds);
@@ -50,6 +50,7 @@ struct FitCommand : FitArguments {
   void fit_rows(RowSource<T>& rows, ProgressLine& line) const {
     double seconds = 0;
     const auto machine = fit_and_save(rows, line, seconds);
+    if (!speaks()) return;
     forget_checkpoint();
     const FitRecord& record = machine.record();
 
@@ -68,6 +69,7 @@ struct FitCommand : FitArguments {
   void fit_mixture(RowSource<T>& rows, ProgressLine& line) const {
     double seconds = 0;
     const auto machine = fit_mixture_and_save(rows, line, seconds);
+    if (!speaks()) return;
     forget_checkpoint();
     print_text("{}; {} solver, {}\n", MixtureArguments::describe(machine), machine.report().solver,
                format_seconds(seconds));

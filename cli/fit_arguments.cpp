@@ -137,7 +137,7 @@ void FitArguments::check(ProgressLine& line) {
   std::vector<std::string> inputs = {data};
   if (!targets_.file.empty()) inputs.push_back(targets_.file);
   if (!matrix_.empty()) inputs.push_back(matrix_);
-  check_output(model, inputs);
+  if (speaks()) check_output(model, inputs);
 }
 
 void FitArguments::check_words() {
@@ -245,7 +245,7 @@ void FitArguments::read_output_matrix(Index n_targets) {
 
 template <Real T>
 TableRows<T> FitArguments::open() {
-  auto reader = open_table(data, 0, fit.execution.memory_budget);
+  auto reader = open_data(data, 0, fit.execution.memory_budget);
   const auto& columns = reader->columns();
   std::unique_ptr<TableReader> target_reader;
   ColumnRoles roles;
@@ -253,7 +253,7 @@ TableRows<T> FitArguments::open() {
     roles = choose_columns(columns, targets_.columns, data);
     fit.target_names = names_of(columns, roles.targets);
   } else {
-    target_reader = open_table(targets_.file, 0, fit.execution.memory_budget);
+    target_reader = open_data(targets_.file, 0, fit.execution.memory_budget);
     roles = all_inputs(columns);
     for (const Column& column : target_reader->columns()) fit.target_names.push_back(column.name);
   }

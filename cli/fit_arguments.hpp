@@ -12,6 +12,7 @@
 
 #include "mixture_arguments.hpp"
 #include "options.hpp"
+#include "processes.hpp"
 
 namespace carmina::cli {
 
@@ -49,11 +50,16 @@ struct FitArguments {
   // Fits, writes the model file and clears the line of progress; `seconds` that took.
   template <Real T>
   KernelMachine<T> fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
-    return timed(line, seconds, [&] { return KernelMachine<T>::fit(rows, fit); });
+    return timed(line, seconds, [&] {
+      return processes() ? KernelMachine<T>::fit(rows, fit, *processes()) : KernelMachine<T>::fit(rows, fit);
+    });
   }
   template <Real T>
   SpectralMixtureMachine fit_mixture_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
-    return timed(line, seconds, [&] { return SpectralMixtureMachine::fit(rows, mixture); });
+    return timed(line, seconds, [&] {
+      return processes() ? SpectralMixtureMachine::fit(std::vector<RowSource<T>*>{&rows}, mixture, *processes())
+                         : SpectralMixtureMachine::fit(rows, mixture);
+    });
   }
   // The machine that make() gives, written to its file.
   template <class Make>
@@ -61,6 +67,7 @@ struct FitArguments {
     const auto start = std::chrono::steady_clock::now();
     auto machine = make();
     fit.execution.checkpoint({"writing", machine.record().rows, machine.record().rows});
+    if (!speaks()) return machine;
     if constexpr (requires { machine.save(model, true); }) {
       machine.save(model, fit.keep_moments);
     } else {

@@ -3,8 +3,10 @@
 // 0: done. 1: something is wrong with a file or a value. 2: the command line could not be understood. 128 +
 // signal: stopped from outside. Nothing is left half written in any of these.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <carmina/core/error.hpp>
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <new>
 #include <string>
@@ -12,12 +14,18 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "options.hpp"
+#include "processes.hpp"
+#ifdef CARMINA_WITH_MPI
+#include <carmina/mpi.hpp>
+#endif
 
 namespace {
 
 using namespace carmina;
 
+// Of several processes the first speaks for all.
 int report(int status, const std::string& message) {
+  if (!cli::speaks()) return status;
   if (cli::caught_signal() == SIGPIPE) return 128 + SIGPIPE;  // whoever reads has left, and knows
   cli::say(message);
   return status;
@@ -46,13 +54,11 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  cli::open_standard_streams();
+int run_and_report(int argc, char** argv) {
   try {
     cli::catch_signals();
-    return run(argc, argv);
+    if (!cli::processes()) return run(argc, argv);
+    return cli::processes()->together([&] { return run(argc, argv); });
   } catch (const Cancelled&) {
     return report(128 + cli::caught_signal(), "stopped");
   } catch (const std::bad_alloc&) {
@@ -60,4 +66,30 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return report(1, error.what());
   }
+}
+
+#ifdef CARMINA_WITH_MPI
+int run_among_processes(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int status = 0;
+  {
+    const Communicator all = mpi_communicator(MPI_COMM_WORLD);
+    cli::set_processes(&all);
+    if (!cli::speaks() && std::freopen("/dev/null", "w", stdout) == nullptr) status = 1;
+    status = std::max(status, run_and_report(argc, argv));
+    cli::set_processes(nullptr);
+  }
+  MPI_Finalize();
+  return status;
+}
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::open_standard_streams();
+#ifdef CARMINA_WITH_MPI
+  if (started_by_mpi()) return run_among_processes(argc, argv);
+#endif
+  return run_and_report(argc, argv);
 }

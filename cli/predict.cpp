@@ -11,10 +11,38 @@
 #include "columns.hpp"
 #include "commands.hpp"
 #include "options.hpp"
+#include "processes.hpp"
 
 namespace carmina::cli {
 
 namespace {
+
+// Predictions of the processes behind the first: each keeps its own, and the first writes them in their order.
+class Others {
+ public:
+  void keep(const Matrix<double>& values) { kept_.push_back(values); }
+
+  void bring(const Communicator& all, TableWriter* writer) {
+    const std::vector<std::int64_t> blocks = all.counts_of(static_cast<std::int64_t>(kept_.size()));
+    for (const Matrix<double>& values : kept_) {
+      const Index shape[] = {values.rows(), values.cols()};
+      all.send(0, shape, sizeof shape);
+      all.send(0, values.data(), static_cast<std::size_t>(values.size()) * sizeof(double));
+    }
+    for (int k = 1; writer && k < all.size(); ++k) {
+      for (std::int64_t i = 0; i < blocks[static_cast<std::size_t>(k)]; ++i) {
+        Index shape[2];
+        all.receive(k, shape, sizeof shape);
+        Matrix<double> values(shape[0], shape[1]);
+        all.receive(k, values.data(), static_cast<std::size_t>(values.size()) * sizeof(double));
+        writer->write(values);
+      }
+    }
+  }
+
+ private:
+  std::vector<Matrix<double>> kept_;
+};
 
 struct PredictCommand {
   std::string model, data, out;
@@ -25,7 +53,7 @@ struct PredictCommand {
   void run() const {
     ProgressLine line;
     const Execution execution = resources.execution(line);
-    check_output(out, {model, data});
+    if (speaks()) check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
@@ -71,11 +99,13 @@ struct PredictCommand {
 
   template <Real T>
   void predict(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_table(data, predictor.dim_in(), execution.memory_budget);
+    auto reader = open_data(data, predictor.dim_in(), execution.memory_budget);
     const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), execution);
     ColumnRoles roles = input_roles(ModelColumns(predictor), *reader);
     ReadAhead<T> rows(TableRows<T>(std::move(reader), std::move(roles), predictor.record().fill_missing));
-    TableWriter writer(out, names(predictor));
+    std::optional<TableWriter> writer;
+    if (speaks()) writer.emplace(out, names(predictor));
+    Others others;  // what this process keeps until the first one takes it
     const Index p = predictor.dim_out();
     DataRows<T> table(rows);
     table.read_at_once(at_once);
@@ -91,12 +121,14 @@ struct PredictCommand {
     };
     table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
       try {
-        writer.write(values_of(block.inputs()));
+        const Matrix<double> values = values_of(block.inputs());
+        writer ? writer->write(values) : others.keep(values);
       } catch (const RowError& error) {
         fail("{}: {}", rows.place(block.first_row + error.row()), error.text());
       }
     });
-    writer.finish();
+    if (processes()) others.bring(*processes(), writer ? &*writer : nullptr);
+    if (writer) writer->finish();
   }
 };
 

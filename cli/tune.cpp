@@ -59,6 +59,7 @@ struct TuneCommand : FitArguments {
   bool json = false;
 
   void run() {
+    require(!processes(), "tune is for one process; start it without mpirun");
     ProgressLine line;
     if (by.empty()) by = is_mixture() ? "evidence" : "cv";
     require(by == "cv" || by == "evidence" || by == "leave-one-out" || by == "gcv",

@@ -1,5 +1,6 @@
 // carmina.hpp -- everything that is installed.
 #pragma once
+#include <carmina/core/communicator.hpp>
 #include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
 #include <carmina/core/format.hpp>

@@ -159,14 +159,26 @@ def left_out(model: Any, task: Any, labels: NDArray, removed: NDArray) -> LeftOu
         What weight of its row is left out: one copy, and with it the weight of its class.
     """
     weights = np.ones(len(labels)) if task.weights is None else task.weights.astype(float)
-    rows = np.flatnonzero(weights > 0)
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
+    rows = _some_rows(np.flatnonzero(weights > 0), model)
     if _has_closed_form(model):
         scores = _by_leverage(model, task, labels, weights, removed, rows)
         if scores is not None:
             return LeftOut(rows, scores)
+    if model._processes is not None:
+        # The rows of a fold are in several processes: without a closed form there are no probabilities.
+        return LeftOut(rows[:0], np.empty((0, len(model.classes_))))
     return _by_folds(model, task, labels, weights)
+
+
+def _some_rows(rows: NDArray, model: Any) -> NDArray:
+    """At most MOST_ROWS of those of all processes, drawn by their numbers among all: those that are here."""
+    counts = model._of_all(len(rows))
+    total = sum(counts)
+    if total <= MOST_ROWS:
+        return rows
+    chosen = np.sort(np.random.default_rng(0).choice(total, MOST_ROWS, replace=False))
+    before = 0 if model._processes is None else sum(counts[: model._processes.rank])
+    return rows[chosen[(chosen >= before) & (chosen < before + len(rows))] - before]
 
 
 def _has_closed_form(model: Any) -> bool:
@@ -210,7 +222,7 @@ def _by_leverage(
         # Of the matrix diag(p) − p pᵀ what it has along the gradient.
         along = (p * gradient**2).sum(axis=1) - ((p * gradient).sum(axis=1)) ** 2
         curvature = along / np.maximum((gradient**2).sum(axis=1), 1e-300)
-    largest = curvature.max()
+    largest = max(model._of_all(float(curvature.max(initial=0.0))))
     if not largest > 0:
         return None
     options = model._options_again()
@@ -224,7 +236,7 @@ def _by_leverage(
     try:
         # Any targets do: the variance of a prediction over that of the noise does not depend on them.
         signs = np.where(np.arange(len(X)) % 2, 1.0, -1.0).reshape(-1, 1)
-        helper = _core.Machine.fit(X, signs, u, options, **model._resources())
+        helper = _core.Machine.fit(X, signs, u, options, **model._resources(), **model._together())
         if helper.noise is None or not helper.noise[0] > 0:
             return None
         deviation = helper.deviation(X[rows], threads=threads)[:, 0] / np.sqrt(helper.noise[0])

@@ -15,6 +15,7 @@ from carmina import _core, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
+from carmina._processes import fit_together
 from carmina._validation import kernel_or_name, left_open, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
@@ -108,7 +109,13 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
 
     _conformity = None  # of rows left out; no field
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelClassifier:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        communicator: Any = None,
+    ) -> KernelClassifier:
         """Fit the machine.
 
         Parameters
@@ -119,7 +126,13 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             Labels of any type that can be sorted.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
+            Several processes fit one model: each calls `fit` with its own rows, which follow those of the
+            processes before it, and all get the same model (docs/several-machines.md).
         """
+        return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
+
+    def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> KernelClassifier:
         task = self._prepare(X, y, sample_weight)
         self._conformity = None
         self._fit_task(task)
@@ -133,15 +146,17 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         X, y = self._validated(X, y)
         check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes = np.unique(np.concatenate(self._of_all(np.unique(y))))
+        labels = np.searchsorted(classes, y)
         if len(classes) < 2:
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
-        loss = self._loss_for(len(y) * len(classes))
+        rows = sum(self._of_all(len(y)))
+        loss = self._loss_for(rows * len(classes))
         options = self._options(loss)
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
             # Errors of scores go with the root of the gap, and of few rows Newton's last steps cost little.
-            least = 1e-13 if len(y) <= 1000 else 1e-9
+            least = 1e-13 if rows <= 1000 else 1e-9
             options.tol = min(options.tol, max(1e-7 * options.tol, least))
         coding = one_of("coding", self.coding, ["simplex", "one-hot"])
         options.target_names = [str(label) for label in classes]
@@ -162,9 +177,11 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         if factors is None:
             return task
         weights = factors if task.weights is None else task.weights * factors
-        if options.alpha is None and weights.sum() > 0:
+        total = sum(self._of_all(float(weights.sum())))
+        if options.alpha is None and total > 0:
             # Where alpha is chosen the total is free, and choices take weights for repetitions.
-            weights = weights * ((len(y) if task.weights is None else task.weights.sum()) / weights.sum())
+            own = len(y) if task.weights is None else float(task.weights.sum())
+            weights = weights * (sum(self._of_all(own)) / total)
         return replace(task, weights=np.ascontiguousarray(weights, dtype=X.dtype), repetitions=task.weights)
 
     def _loss_for(self, scores: int) -> losses.Loss:
@@ -183,7 +200,8 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             return None
         if isinstance(self.class_weight, str):
             one_of("class_weight", self.class_weight, ["balanced"])
-            sums = np.bincount(labels, weights=weights, minlength=len(classes))
+            own = np.bincount(labels, weights=weights, minlength=len(classes))
+            sums = np.sum(self._of_all(own), axis=0)
             factors = np.divide(sums.sum(), len(classes) * sums, out=np.zeros(len(classes)), where=sums > 0)
             return factors[labels]
         if not isinstance(self.class_weight, dict):
@@ -212,13 +230,15 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         scores = left_out(self, task, labels, removed)
         rows = scores.rows
         kept = np.isfinite(scores.scores).all(axis=1)
-        if not kept.any():
-            return
         rows, values = rows[kept], scores.scores[kept]
+        found = (values, labels[rows], weights[rows], copies[rows])
+        values, labels, weights, copies = (np.concatenate(parts) for parts in zip(*self._of_all(found)))
+        if len(values) == 0:
+            return
         squared = isinstance(self.loss_, losses.Squared)
-        found = calibrate(values, labels[rows], weights[rows], of_squares=squared)
-        self._machine = self._machine.calibrated(found.scale, found.power, found.floor)
-        self._conformity = Conformity.of(found.probabilities(values), labels[rows], copies[rows])
+        best = calibrate(values, labels, weights, of_squares=squared)
+        self._machine = self._machine.calibrated(best.scale, best.power, best.floor)
+        self._conformity = Conformity.of(best.probabilities(values), labels, copies)
 
     @property
     def loss_(self) -> losses.Loss:

@@ -64,6 +64,8 @@ class RefittedIntervals(KernelMachineEstimator):
         return self
 
     def _keep_rows(self, task: FitTask) -> None:
+        if self._processes is not None:
+            return  # the others have theirs
         self._training = (task.X, task.Y, task.weights)
 
     def _forget_rows(self) -> None:

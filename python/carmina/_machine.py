@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, kernels
 from carmina._fit_options import ParametersAsOptions
 from carmina._path import AlphaPath, alpha_list, path_of
+from carmina._processes import OfSeveral
 from carmina._validation import checked_rows, checkpoint_path, finite_sum, memory_bytes, thread_count
 
 
@@ -98,7 +99,7 @@ Estimator = TypeVar("Estimator", bound="KernelMachineEstimator")
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
+class KernelMachineEstimator(ParametersAsOptions, OfSeveral, BaseEstimator):
     """A `_core.Machine` behind scikit-learn's conventions; `KernelRegressor` documents the parameters."""
 
     def save(self, path: str | os.PathLike[str], variances: bool = False) -> None:
@@ -244,8 +245,12 @@ class KernelMachineEstimator(ParametersAsOptions, BaseEstimator):
         return checked_rows(self, X, y, filled=self.fill_missing, dtype=dtypes, **targets)
 
     def _fit_task(self: Estimator, task: FitTask) -> Estimator:
-        task.options.checkpoint = self._checkpoint()  # of this fit, not of others by its options
-        machine = _core.Machine.fit(task.X, task.Y, task.weights, task.options, **self._resources())
+        self._set_checkpoint(task.options, self._checkpoint())  # of this fit, not of others by its options
+        if self._processes is not None:
+            task.options.seed = self._processes.first(task.options.seed)
+        machine = _core.Machine.fit(
+            task.X, task.Y, task.weights, task.options, **self._resources(), **self._together()
+        )
         self._take(machine, task.attributes)
         self._warn()
         return self

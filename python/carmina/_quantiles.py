@@ -14,6 +14,7 @@ from sklearn.metrics import d2_pinball_score
 from carmina import losses, outputs
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._machine import FitTask
+from carmina._processes import fit_together
 from carmina._validation import number, with_target
 
 
@@ -82,7 +83,11 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
     loss: str = field(default="pinball", init=False)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        communicator: Any = None,
     ) -> JointQuantileRegressor:
         """Fit the machine.
 
@@ -94,8 +99,13 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
             NaN is a missing target: the row is ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
+            Several processes fit one model: each calls `fit` with its own rows, which follow those of the
+            processes before it, and all get the same model (docs/several-machines.md).
         """
-        return self._fit_and_keep(self._prepare(X, y, sample_weight))
+        return fit_together(
+            self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
+        )
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         name = getattr(y, "name", None)

@@ -12,6 +12,7 @@ from carmina import theory
 from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
 from carmina._machine import FitTask
+from carmina._processes import fit_together
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import column_names, thread_count
 
@@ -171,7 +172,13 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
     True
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> KernelRegressor:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        communicator: Any = None,
+    ) -> KernelRegressor:
         """Fit the machine.
 
         Parameters
@@ -183,8 +190,13 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
+            Several processes fit one model: each calls `fit` with its own rows, which follow those of the
+            processes before it, and all get the same model (docs/several-machines.md).
         """
-        return self._fit_and_keep(self._prepare(X, y, sample_weight))
+        return fit_together(
+            self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
+        )
 
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False

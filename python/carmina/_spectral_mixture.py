@@ -23,13 +23,14 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, kernels
 from carmina._machine import SolveReport
 from carmina._mixture_options import options_of
+from carmina._processes import OfSeveral, fit_together
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import checkpoint_path, column_names, integer, memory_bytes, seed_of, thread_count
 
 
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
-class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstimator):
+class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, OfSeveral, BaseEstimator):
     """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
 
     The kernel is Σ_q w_q cos(2π μ_q·δ) Π_j exp(−2π² σ_qj² δ_j²): it finds periods and trends by itself and
@@ -148,7 +149,11 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
     checkpoint: str | os.PathLike[str] | None = None
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        communicator: Any = None,
     ) -> SpectralMixtureRegressor:
         """Learn the mixture.
 
@@ -160,10 +165,21 @@ class SpectralMixtureRegressor(MultiOutputMixin, SeenTargetsRegressor, BaseEstim
             With Fourier features NaN stands for a target that is missing; a row without any is ignored.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
+            Several processes fit one model: each calls `fit` with its own rows, which follow those of the
+            processes before it, and all get the same model (docs/several-machines.md).
         """
+        return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
+
+    def _fit_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> SpectralMixtureRegressor:
         task = self._task(X, y, sample_weight)
-        task[-1].checkpoint = checkpoint_path(self.checkpoint, self.random_state)
-        machine = _core.MixtureMachine.fit(*task, **self._resources())
+        options = task[-1]
+        self._set_checkpoint(options, checkpoint_path(self.checkpoint, self.random_state))
+        if self._processes is not None:
+            options.seed = self._processes.first(options.seed)
+        machine = _core.MixtureMachine.fit(*task, **self._resources(), **self._together())
         return self._take(machine, task)
 
     def _task(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple:

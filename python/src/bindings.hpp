@@ -17,6 +17,7 @@ void bind_fit_options(nb::module_& m);
 void bind_alpha_path(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_mixture_machine(nb::module_& m);
+void bind_processes(nb::module_& m);
 void bind_running(nb::module_& m);
 void bind_tuning(nb::module_& m);
 void bind_theory(nb::module_& m);

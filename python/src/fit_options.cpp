@@ -97,6 +97,9 @@ void bind_fit_options(nb::module_& m) {
       .def_prop_rw(
           "checkpoint_seconds", [](const FitOptions& o) { return o.checkpoint.seconds; },
           [](FitOptions& o, double seconds) { o.checkpoint.seconds = seconds; })
+      .def_prop_rw(
+          "checkpoint_each", [](const FitOptions& o) { return o.checkpoint.each; },
+          [](FitOptions& o, bool each) { o.checkpoint.each = each; })
       .def_rw("keep_moments", &FitOptions::keep_moments)
       .def_rw("estimate_noise", &FitOptions::estimate_noise)
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))

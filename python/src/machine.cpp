@@ -15,6 +15,7 @@
 #include "machine.hpp"
 #include "mixture_machine.hpp"
 #include "model_state.hpp"
+#include "processes.hpp"
 #include "running.hpp"
 #include "sketch_values.hpp"
 #include "solve_report.hpp"
@@ -45,11 +46,14 @@ Machine from_state(const nb::bytes& bytes, nb::handle kernel) {
 }
 
 Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, int threads, std::size_t memory_budget,
-            nb::handle progress) {
+            nb::handle progress, nb::handle communicator) {
   options.execution = make_execution(threads, memory_budget, progress);
+  const Communicator* processes = communicator_of(communicator);
   return in_precision_of(X, [&]<class T>(T) -> Machine {
-    return with_rows<T>("fit", X, Y, weights, options.execution,
-                        [&](MemoryRows<T>& rows) { return Machine{KernelMachine<T>::fit(rows, options), {}}; });
+    return with_rows<T>("fit", X, Y, weights, options.execution, [&](MemoryRows<T>& rows) {
+      return Machine{
+          processes ? KernelMachine<T>::fit(rows, options, *processes) : KernelMachine<T>::fit(rows, options), {}};
+    });
   });
 }
 
@@ -209,7 +213,8 @@ void bind_machine(nb::module_& m) {
   def_saved<Machine>(
       type, [](const Machine& self, bool variances) { return to_file(self, KernelStorage::in_file, variances); });
   type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
-                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none())
+                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none(),
+                  nb::arg("communicator") = nb::none())
       .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,
            nb::arg("memory_budget") = 0)
       .def("merge", &merge, nb::arg("other"), nb::arg("threads") = 0)

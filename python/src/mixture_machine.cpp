@@ -14,6 +14,7 @@
 #include "fit_rows.hpp"
 #include "interpreter_lock.hpp"
 #include "model_state.hpp"
+#include "processes.hpp"
 #include "running.hpp"
 #include "solve_report.hpp"
 
@@ -43,10 +44,14 @@ auto with_options(nb::handle X, nb::handle Y, nb::handle weights, Options option
 }
 
 MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, int threads,
-                   std::size_t memory_budget, nb::handle on_step) {
-  return with_options(X, Y, weights, options, threads, memory_budget, on_step, [](auto& rows, const Options& o) {
-    return MixtureMachine{SpectralMixtureMachine::fit(rows, o), {}};
-  });
+                   std::size_t memory_budget, nb::handle on_step, nb::handle communicator) {
+  const Communicator* processes = communicator_of(communicator);
+  const auto fit_rows = [&]<class T>(MemoryRows<T>& rows, const Options& o) {
+    return MixtureMachine{processes ? SpectralMixtureMachine::fit(std::vector<RowSource<T>*>{&rows}, o, *processes)
+                                    : SpectralMixtureMachine::fit(rows, o),
+                          {}};
+  };
+  return with_options(X, Y, weights, options, threads, memory_budget, on_step, fit_rows);
 }
 
 // (machine, trials, message)
@@ -196,6 +201,9 @@ void bind_options(nb::module_& m) {
       .def_prop_rw(
           "checkpoint_seconds", [](const Options& o) { return o.checkpoint.seconds; },
           [](Options& o, double seconds) { o.checkpoint.seconds = seconds; })
+      .def_prop_rw(
+          "checkpoint_each", [](const Options& o) { return o.checkpoint.each; },
+          [](Options& o, bool each) { o.checkpoint.each = each; })
       .def_prop_ro("takes_missing_targets", [](const Options& o) { return o.inference == Inference::fourier; })
       .def_prop_ro(
           "spectral_points",
@@ -245,7 +253,8 @@ void bind_mixture_machine(nb::module_& m) {
   nb::class_<MixtureMachine> type(m, "MixtureMachine");
   def_saved<MixtureMachine>(type, [](const MixtureMachine& self, bool) { return to_file(self); });
   type.def_static("fit", &fit, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
-                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("on_step") = nb::none())
+                  nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("on_step") = nb::none(),
+                  nb::arg("communicator") = nb::none())
       .def_static("tune", &tune, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
                   nb::arg("counts"), nb::arg("threads") = 0, nb::arg("memory_budget") = 0,
                   nb::arg("on_step") = nb::none())

@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   carmina::python::bind_data(m);
   carmina::python::bind_features(m);
   carmina::python::bind_fit_options(m);
+  carmina::python::bind_processes(m);
   carmina::python::bind_alpha_path(m);
   carmina::python::bind_machine(m);
   carmina::python::bind_mixture_machine(m);

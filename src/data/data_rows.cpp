@@ -1,5 +1,6 @@
 // data/data_rows.cpp -- passes over the rows.
 #include "data/data_rows.hpp"
+#include "data/own_segments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -74,6 +75,27 @@ DataRows<T>::DataRows(std::vector<RowSource<T>*> parts) : parts_(std::move(parts
 }
 
 template <Real T>
+DataRows<T>::DataRows(std::vector<RowSource<T>*> parts, const Communicator* processes, const Execution& execution)
+    : DataRows(std::move(parts)) {
+  if (!processes) return;
+  Index own = 0;
+  if (const auto known = known_rows()) {
+    own = *known;
+  } else {
+    for_blocks("counting", execution, [&](const RowBlock<T>& block) { own += block.rows; });
+  }
+  segments_ = own_segments(parts_, own, *processes);
+  parts_ = {segments_->rows.get()};
+  processes_ = processes;
+  first_row_ = segments_->first;
+  own_rows_ = segments_->count;
+  counted_ = segments_->total;
+}
+
+template <Real T>
+DataRows<T>::~DataRows() = default;
+
+template <Real T>
 std::optional<Index> DataRows<T>::known_rows() const {
   if (counted_) return counted_;
   Index total = 0;
@@ -115,7 +137,7 @@ void DataRows<T>::for_blocks(const char* phase, const Execution& execution, cons
     require(held <= most, "{}: a block of {} rows takes {}, and the memory budget is {}", phase, step,
             format_bytes(held), format_bytes(static_cast<double>(execution.memory_budget)));
   }
-  Index first = 0;
+  Index first = first_row_;
   IgnoringBlock<T> ignoring;
   for (RowSource<T>* part : parts_) {
     current_ = part;
@@ -129,13 +151,15 @@ void DataRows<T>::for_blocks(const char* phase, const Execution& execution, cons
     }
     first += of_part;
   }
-  require(!counted_ || *counted_ == first, "fit: the rows changed while they were read: {} before, {} now",
-          counted_.value_or(0), first);
-  counted_ = first;
+  const Index end = processes_ ? first_row_ + own_rows_ : counted_.value_or(first);
+  require(first == end, "fit: the rows changed while they were read: {} before, {} now", end - first_row_,
+          first - first_row_);
+  if (!processes_) counted_ = first;
 }
 
 template <Real T>
 void DataRows<T>::for_windows(Index rows, const char* phase, const Execution& execution, const Body& body) const {
+  require(!processes_, "fit: windows of rows are for one process");
   const Index d = dim_in(), p = dim_out(), n = this->rows(), size = std::min(rows, n);
   Matrix<T> X(size, d), Y(size, p);
   Vector<T> weights = Vector<T>::Ones(size);
@@ -164,10 +188,32 @@ void DataRows<T>::for_windows(Index rows, const char* phase, const Execution& ex
 }
 
 template <Real T>
-HeldRows<T> DataRows<T>::gather(const std::function<bool(Index, double)>& keep, const Execution& execution,
-                                Index expected) const {
-  const Index d = dim_in(), p = dim_out();
-  HeldRows<T> held{Matrix<T>(expected, d), Matrix<T>(expected, p), {}, {}};
+typename DataRows<T>::Before DataRows<T>::before(const Execution& execution) const {
+  if (!processes_) return {};
+  if (before_) return *before_;
+  Before own;
+  for_blocks("reading", execution, [&](const RowBlock<T>& block) {
+    for (Index i = 0; i < block.rows; ++i) {
+      const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
+      if (w == 0) continue;
+      ++own.rows;
+      own.copies += weight_copies(w);
+    }
+  });
+  Before sum;
+  const std::vector<Before> all = processes_->gather(std::vector<Before>{own});
+  for (int k = 0; k < processes_->rank(); ++k) {
+    sum.rows += all[static_cast<std::size_t>(k)].rows;
+    sum.copies += all[static_cast<std::size_t>(k)].copies;
+  }
+  before_ = sum;
+  return sum;
+}
+
+template <Real T>
+HeldRows<T> DataRows<T>::gather(const Take& take, const Execution& execution, Index expected) const {
+  const Index d = dim_in(), p = dim_out(), first = processes_ ? 0 : expected;
+  HeldRows<T> held{Matrix<T>(first, d), Matrix<T>(first, p), {}, {}};
   std::vector<T> weights;
   bool weighted = false;
   Index count = 0;
@@ -177,8 +223,9 @@ HeldRows<T> DataRows<T>::gather(const std::function<bool(Index, double)>& keep, 
   };
   for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     for (Index i = 0; i < block.rows; ++i) {
-      const T w = block.weights ? block.weights[i] : T(1);
-      if (!keep(block.first_row + i, static_cast<double>(w))) continue;
+      const T w =
+          static_cast<T>(take(block.first_row + i, block.weights ? static_cast<double>(block.weights[i]) : 1.0));
+      if (w == 0) continue;
       if (count == held.X.rows()) resize(std::max<Index>(1024, 2 * count));
       held.X.row(count) = block.inputs().row(i);
       if (p > 0) held.Y.row(count) = block.targets().row(i);
@@ -189,24 +236,41 @@ HeldRows<T> DataRows<T>::gather(const std::function<bool(Index, double)>& keep, 
     }
   });
   if (count != held.X.rows()) resize(count);
-  if (weighted) held.weights = Eigen::Map<const Vector<T>>(weights.data(), count);
-  return held;
+  if (weighted || processes_) held.weights = Eigen::Map<const Vector<T>>(weights.data(), count);
+  return processes_ ? of_all_processes(std::move(held)) : held;
+}
+
+template <Real T>
+HeldRows<T> DataRows<T>::of_all_processes(HeldRows<T> own) const {
+  const auto joined = [&]<class V>(const V* values, Index count) {
+    return processes_->gather(std::vector<V>(values, values + count));
+  };
+  HeldRows<T> all;
+  all.numbers = processes_->gather(own.numbers);
+  const auto count = static_cast<Index>(all.numbers.size());
+  const std::vector<T> X = joined(own.X.data(), own.X.size()), Y = joined(own.Y.data(), own.Y.size()),
+                       weights = joined(own.weights.data(), own.weights.size());
+  all.X = Eigen::Map<const Matrix<T>>(X.data(), count, dim_in());
+  all.Y = Eigen::Map<const Matrix<T>>(Y.data(), count, dim_out());
+  all.weights = Eigen::Map<const Vector<T>>(weights.data(), count);
+  if ((all.weights.array() == 1).all()) all.weights.resize(0);
+  return all;
 }
 
 template <Real T>
 HeldRows<T> DataRows<T>::gather(const std::vector<Index>& among_weighted, const Execution& execution) const {
-  Index number = 0;
-  std::size_t at = 0;
+  Index number = before(execution).rows;
+  auto wanted = std::lower_bound(among_weighted.begin(), among_weighted.end(), number);
   HeldRows<T> held = gather(
       [&](Index, double weight) {
-        if (weight == 0) return false;
-        const bool wanted = at < among_weighted.size() && among_weighted[at] == number;
-        at += wanted ? 1 : 0;
+        if (weight == 0) return 0.0;
+        const bool taken = wanted != among_weighted.end() && *wanted == number;
+        wanted += taken ? 1 : 0;
         ++number;
-        return wanted;
+        return taken ? weight : 0.0;
       },
       execution, static_cast<Index>(among_weighted.size()));
-  require(at == among_weighted.size(), "fit: the rows changed while they were read");
+  require(held.rows() == static_cast<Index>(among_weighted.size()), "fit: the rows changed while they were read");
   return held;
 }
 

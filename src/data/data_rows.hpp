@@ -4,9 +4,12 @@
 // Everything a fit draws or divides goes by the global number of a row, and sums go by a fixed tree (RowGrid): the same
 // numbers whatever the block size, the number of threads or the division of the rows into parts.
 #pragma once
+#include <carmina/core/communicator.hpp>
 #include <carmina/core/execution.hpp>
 #include <carmina/data/rows.hpp>
+#include <cmath>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace carmina {
@@ -20,6 +23,10 @@ struct RowGrid {
   static RowGrid of(Index rows, Index columns);
 };
 
+// Copies that a weight stands for, for samples: a weight that is no whole number is one row with this weight. Numbers
+// of copies are doubles: exact up to 2^53 in all, and beyond that a row is placed to rounding, at no more cost.
+inline double weight_copies(double weight) { return weight == std::floor(weight) ? weight : 1; }
+
 // Rows that are held in memory.
 template <Real T>
 struct HeldRows {
@@ -32,17 +39,31 @@ struct HeldRows {
 };
 
 template <Real T>
+struct OwnSegments;  // data/own_segments.hpp
+
+template <Real T>
 class DataRows {
  public:
   // Consecutive parts of one table; they must outlive this.
   explicit DataRows(std::vector<RowSource<T>*> parts);
   explicit DataRows(RowSource<T>& rows) : DataRows(std::vector<RowSource<T>*>{&rows}) {}
+  // The part of a table that this process has, behind those of the processes before it. All of them make this together:
+  // rows at the borders move until each process has whole segments. None: as above.
+  DataRows(std::vector<RowSource<T>*> parts, const Communicator* processes, const Execution& execution = {});
+  ~DataRows();
+  DataRows(const DataRows&) = delete;
 
   Index dim_in() const { return parts_[0]->dim_in(); }
   Index dim_out() const { return parts_[0]->dim_out(); }
-  // Of all parts together: known from the sources, or after the first pass.
+  // Of all parts together, those of other processes too: known from the sources, or after the first pass.
   std::optional<Index> known_rows() const;
   Index rows() const;
+  // Null: all rows are here. Else rows [first_row(), first_row() + own_rows()) are.
+  const Communicator* processes() const { return processes_; }
+  Index first_row() const { return first_row_; }
+  Index own_rows() const { return processes_ ? own_rows_ : rows(); }
+  // Sums of closed segments are kept one by one: those of other processes come first.
+  bool sums_apart() const { return processes_ && processes_->rank() > 0; }
   RowGrid grid() const { return RowGrid::of(rows(), dim_in() + dim_out()); }
   // Bytes that the sources hold for blocks of so many rows.
   double held_bytes(Index rows_at_once) const;
@@ -51,7 +72,8 @@ class DataRows {
   void read_at_once(Index rows) { at_once_ = rows; }
   Index rows_at_once() const;
 
-  // Calls body(block) for all rows in their order; first_row of a block is global, and blocks begin at stretches.
+  // Calls body(block) for all rows that are here in their order; first_row of a block is global, and blocks begin at
+  // stretches.
   using Body = std::function<void(const RowBlock<T>& block)>;
   void for_blocks(const char* phase, const Execution& execution, const Body& body) const;
   // The same for blocks of exactly `rows` rows but the last, whatever the parts; blocks are copies.
@@ -66,14 +88,29 @@ class DataRows {
   // Of a row of the block that a body was called with, for messages.
   std::string place(Index row) const { return current_->place(row); }
 
-  // The rows for which keep(global number, weight) is true; so many are expected.
-  HeldRows<T> gather(const std::function<bool(Index number, double weight)>& keep, const Execution& execution,
-                     Index expected = 0) const;
+  // Of the rows before those that are here: how many have a positive weight, and their copies.
+  struct Before {
+    Index rows = 0;
+    double copies = 0;
+  };
+  Before before(const Execution& execution) const;
+  void set_before(const Before& before) const { before_ = before; }  // what a pass has found anyway
+
+  // The rows to which take(global number, weight) gives a weight that is not zero, with that weight; so many are
+  // expected. All processes have all of them.
+  using Take = std::function<double(Index number, double weight)>;
+  HeldRows<T> gather(const Take& take, const Execution& execution, Index expected = 0) const;
   // Rows by their ascending numbers among those of positive weight.
   HeldRows<T> gather(const std::vector<Index>& among_weighted, const Execution& execution) const;
 
  private:
+  HeldRows<T> of_all_processes(HeldRows<T> own) const;
+
   std::vector<RowSource<T>*> parts_;
+  const Communicator* processes_ = nullptr;
+  std::unique_ptr<OwnSegments<T>> segments_;  // what parts_ reads, among processes
+  Index first_row_ = 0, own_rows_ = 0;
+  mutable std::optional<Before> before_;
   Index at_once_ = Index{1} << 16;
   mutable std::optional<Index> counted_;
   mutable const RowSource<T>* current_ = nullptr;

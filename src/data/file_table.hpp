@@ -1,13 +1,15 @@
 // data/file_table.hpp -- a binary table in a file that is not packed, read in either order a megabyte at a time.
 #pragma once
 #include "data/elements.hpp"
+#include "data/joined_tables.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace carmina::data {
 
 // Read, not mapped: a file that becomes shorter under a mapping ends the process, a short read is an error.
-class FileTable final : public TableReader {
+class FileTable final : public TableReader, public SkipsRows {
  public:
   FileTable(const std::string& path, const Layout& layout, const ReadLimit& limit);  // as check_layout accepts
   ~FileTable() override;
@@ -21,6 +23,7 @@ class FileTable final : public TableReader {
   bool fits_float() const override { return carmina::data::fits_float(layout_.element); }
   Index read_floats(View<float> out) override { return read_as<float>(out); }
   void rewind() override { first_ = at_ = 0; }
+  void skip(Index rows) override { at_ += std::min(rows, static_cast<Index>(layout_.rows) - at_); }
   Index position(Index row) const override { return first_ + row; }
   std::string place_at(Index position) const override { return format_text("{}: row {}", path(), position + 1); }
 

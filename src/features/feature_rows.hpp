@@ -82,7 +82,8 @@ class FeatureRows {
   virtual Matrix<double> targets() const;
   virtual Vector<double> weights() const;
   // The rows in windows whose size follows from the problem, each of which gives the features of any of its rows by
-  // their place in it: out (count, features), or (count p, features) of blocks.
+  // their ascending places in it: out (count, features), or (count p, features) of blocks. Where several processes have
+  // the rows there is one window, and who asks for features of its rows asks for a pass.
   using Gather = std::function<void(const Index* places, Index count, Matrix<double>& out)>;
   using Window = std::function<void(Index first_row, Index rows, const Gather& gather)>;
   virtual void windows(const Window& body) const;

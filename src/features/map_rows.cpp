@@ -16,7 +16,8 @@ void MapRows<M>::accumulate(const RowBlock<T>& block, Index q, const Residual& r
   const Stretches stretches(block, grid_);
   const int threads = execution_.thread_count();
   std::vector<Matrix<T>> partial(static_cast<std::size_t>(std::min(wave, stretches.count())));
-  Matrix<double>&open = sum.open()[0], &total = sum.total()[0];
+  Matrix<double>& open = sum.open()[0];
+  std::vector<Matrix<double>*> closed(partial.size());
   for (Index begin = 0; begin < stretches.count(); begin += wave) {
     const Index count = std::min(wave, stretches.count() - begin);
     parallel_for(count, threads, [&](Index task, int worker) {
@@ -31,6 +32,9 @@ void MapRows<M>::accumulate(const RowBlock<T>& block, Index q, const Residual& r
         add_transposed(features.phi, features.ld, rows, m, R, q, q, part.data(), m);
       }
     });
+    for (Index k = 0; k < count; ++k) {
+      closed[static_cast<std::size_t>(k)] = stretches.closes_segment(begin + k) ? &sum.closing()[0] : nullptr;
+    }
     // Added in the order of the rows.
     constexpr Index strip = 256;
     parallel_for((m + strip - 1) / strip, threads, [&](Index task, int) {
@@ -38,8 +42,8 @@ void MapRows<M>::accumulate(const RowBlock<T>& block, Index q, const Residual& r
       for (Index k = 0; k < count; ++k) {
         const auto& part = partial[static_cast<std::size_t>(k)];
         open.middleRows(first, rows) += part.middleCols(first, rows).transpose().template cast<double>();
-        if (stretches.closes_segment(begin + k)) {
-          total.middleRows(first, rows) += open.middleRows(first, rows);
+        if (Matrix<double>* into = closed[static_cast<std::size_t>(k)]) {
+          into->middleRows(first, rows) += open.middleRows(first, rows);
           open.middleRows(first, rows).setZero();
         }
       }
@@ -49,9 +53,8 @@ void MapRows<M>::accumulate(const RowBlock<T>& block, Index q, const Residual& r
 
 template <ScalarMap M>
 Matrix<double> MapRows<M>::accumulated(const char* phase, Index q, const Residual& residual) const {
-  SegmentedSum sum({{features(), q}});
+  SegmentedSum sum(data_, {{features(), q}});
   data_.for_blocks(phase, execution_, [&](const RowBlock<T>& block) { accumulate(block, q, residual, sum); });
-  sum.close();
   return std::move(sum.total()[0]);
 }
 
@@ -62,12 +65,12 @@ void MapRows<M>::moments(Moments& into, const SavedLoop& saved) const {
   Resumable loop(saved, [&](LoopState& state) { state("sums", into.sums), state("rows", done); });
   into.rows += done;
   if (loop.ended()) return loop.end();
-  MomentsBuilder<T> builder(into, rows(), grid_, execution_);
+  MomentsBuilder<T> builder(into, data_, execution_);
   const auto add = [&](const RowBlock<T>& block) {
     builder.add(block, [&](Index first, Index count, T* out, Index ld, int) {
       if (!stored_) return evaluate_few(map_, block.X + first * block.x_stride, block.x_stride, count, out, ld);
       for (Index i = 0; i < count; ++i) {
-        std::copy_n(stored_->row(block.first_row + first + i).data(), features(), out + i * ld);
+        std::copy_n(stored_features(block.first_row + first + i), features(), out + i * ld);
       }
     });
   };
@@ -77,10 +80,11 @@ void MapRows<M>::moments(Moments& into, const SavedLoop& saved) const {
       if (block.first_row + end <= done) continue;
       add(block.part(begin, end - begin));
       done = block.first_row + end;
-      if (done % grid_.segment == 0) loop.step();
+      if (done % grid_.segment == 0 && !data_.processes()) loop.step();
     }
   });
   builder.finish();
+  done = rows();
   loop.end();
 }
 
@@ -90,7 +94,7 @@ RowSums MapRows<M>::sums(const Vector<double>& origin) const {
   const Index p = outputs();
   const bool missing = data_.has_missing_targets();
   const Index q = missing ? 2 * p + 1 : p + 1;
-  SegmentedSum of_features({{features(), q}}), of_targets({{1, q}});
+  SegmentedSum of_features(data_, {{features(), q}}), of_targets(data_, {{1, q}});
   const auto of_row = [&]<class Out>(const RowBlock<T>& block, Index i, Out* out) {
     const double w = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
     const T* y = block.Y + i * block.y_stride;
@@ -114,8 +118,6 @@ RowSums MapRows<M>::sums(const Vector<double>& origin) const {
       }
     });
   });
-  of_features.close();
-  of_targets.close();
   const Matrix<double>&all = of_features.total()[0], &targets = of_targets.total()[0];
   RowSums sums{all.leftCols(p), all.col(p), targets.row(0).head(p).transpose(), targets(0, p), rows()};
   if (missing) {
@@ -166,6 +168,15 @@ void MapRows<M>::forward(const Matrix<double>& C, Matrix<double>& F) const {
       F.middleRows(block.first_row + first, count) = map_rows(values, count, C.cols()).template cast<double>();
     });
   });
+  gather_rows(F);
+}
+
+template <ScalarMap M>
+void MapRows<M>::gather_rows(Matrix<double>& all) const {
+  const Communicator* processes = data_.processes();
+  if (!processes) return;
+  const auto bytes = static_cast<std::int64_t>(sizeof(double)) * data_.own_rows() * all.cols();
+  processes->gather_in_place(all.data(), processes->counts_of(bytes));
 }
 
 // Rows [first, first + count) of phi C, in T, to each(first, count, values (count, q)) on several threads.
@@ -192,7 +203,7 @@ template <ScalarMap M>
 Vector<double> MapRows<M>::squares(const Matrix<double>& C, const Vector<double>& b) const {
   const Index p = outputs(), models = C.cols() / p;
   const Matrix<T> transposed = C.transpose().template cast<T>();
-  SegmentedSum sum({{1, models}});
+  SegmentedSum sum(data_, {{1, models}});
   Matrix<double> of_row;
   data_.for_blocks("measuring", execution_, [&](const RowBlock<T>& block) {
     of_row.resize(block.rows, models);
@@ -216,7 +227,6 @@ Vector<double> MapRows<M>::squares(const Matrix<double>& C, const Vector<double>
       }
     });
   });
-  sum.close();
   return sum.total()[0].row(0).transpose();
 }
 
@@ -226,31 +236,44 @@ Matrix<double> MapRows<M>::targets() const {
   data_.for_blocks("reading", execution_, [&](const RowBlock<T>& block) {
     Y.middleRows(block.first_row, block.rows) = block.targets().template cast<double>();
   });
+  gather_rows(Y);
   return Y;
 }
 
 template <ScalarMap M>
 Vector<double> MapRows<M>::weights() const {
-  Vector<double> w = Vector<double>::Ones(rows());
-  bool weighted = false;
+  Matrix<double> w = Matrix<double>::Ones(rows(), 1);
   data_.for_blocks("reading", execution_, [&](const RowBlock<T>& block) {
-    weighted = weighted || block.weights;
     for (Index i = 0; block.weights && i < block.rows; ++i)
-      w[block.first_row + i] = static_cast<double>(block.weights[i]);
+      w(block.first_row + i, 0) = static_cast<double>(block.weights[i]);
   });
-  return weighted && (w.array() != 1).any() ? w : Vector<double>();
+  gather_rows(w);
+  return (w.array() != 1).any() ? Vector<double>(w.col(0)) : Vector<double>();
+}
+
+// Of rows by their ascending numbers, in all processes.
+template <ScalarMap M>
+void MapRows<M>::gather_features(const Index* numbers, Index count, Matrix<double>& out) const {
+  const HeldRows<T> some = data_.gather(
+      [&](Index row, double) { return std::binary_search(numbers, numbers + count, row) ? 1.0 : 0.0; }, execution_);
+  Matrix<T> phi(some.rows(), features());
+  evaluate(map_, some.X, View<T>(phi), execution_);
+  out = phi.template cast<double>();
 }
 
 template <ScalarMap M>
 void MapRows<M>::windows(const Window& body) const {
   constexpr Index window_cells = Index{1} << 20;
   const Index m = features(), size = std::max(grid_.stretch, window_cells / (data_.dim_in() + 1));
+  if (data_.processes())
+    return body(0, rows(),
+                [&](const Index* places, Index count, Matrix<double>& out) { gather_features(places, count, out); });
   data_.for_windows(size, "batches", execution_, [&](const RowBlock<T>& block) {
     body(block.first_row, block.rows, [&](const Index* places, Index count, Matrix<double>& out) {
       out.resize(count, m);
       if (stored_) {
         for (Index k = 0; k < count; ++k) {
-          out.row(k) = stored_->row(block.first_row + places[k]).template cast<double>();
+          out.row(k) = stored_->row(own_row(block.first_row + places[k])).template cast<double>();
         }
         return;
       }

@@ -26,9 +26,9 @@ class MapRows : public FeatureRows {
 
   // Features made once and kept here.
   void store() {
-    own_.resize(rows(), features());
+    own_.resize(data_.own_rows(), features());
     data_.for_blocks("features", execution_, [&](const RowBlock<T>& block) {
-      evaluate(map_, block.inputs(), View<T>(own_.middleRows(block.first_row, block.rows)), execution_);
+      evaluate(map_, block.inputs(), View<T>(own_.middleRows(own_row(block.first_row), block.rows)), execution_);
     });
     stored_ = &own_;
   }
@@ -57,10 +57,15 @@ class MapRows : public FeatureRows {
   };
   // All features of rows [first, first + count) of a block, in scratch (count, features) unless they are stored.
   Tile tile(const RowBlock<T>& block, Index first, Index count, T* scratch) const {
-    if (stored_) return {stored_->row(block.first_row + first).data(), features()};
+    if (stored_) return {stored_features(block.first_row + first), features()};
     evaluate_few(map_, block.X + first * block.x_stride, block.x_stride, count, scratch, features());
     return {scratch, features()};
   }
+  Index own_row(Index row) const { return row - data_.first_row(); }
+  const T* stored_features(Index row) const { return stored_->row(own_row(row)).data(); }
+  // Fills in the rows of other processes where each has its own: (rows, columns).
+  void gather_rows(Matrix<double>& all) const;
+  void gather_features(const Index* numbers, Index count, Matrix<double>& out) const;
   // Scratch for that.
   T* scratch_for(Index count, Index more = 0) const {
     thread_local std::vector<T> scratch;
@@ -79,6 +84,7 @@ class MapRows : public FeatureRows {
   Matrix<double> accumulated(const char* phase, Index q, const Residual& residual) const;
 
   void pack(const RowBlock<T>& block, const Index* chosen, Index count, const Vector<double>& u, double* out) const;
+  void gram_of_few(const Vector<double>& u, Matrix<double>& out) const;
   void multiply(const RowBlock<T>& block, const Matrix<T>& transposed,
                 const std::function<void(Index, Index, const T*)>& each) const;
 

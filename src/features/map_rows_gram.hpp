@@ -12,6 +12,7 @@ void MapRows<M>::gram(const Vector<double>& u, Matrix<double>& out) const {
   constexpr Index packed_rows = 4096, few = 8192;
   const Index m = features(), width = m + 1, active = (u.array() > 0).count();
   out.setZero(width, width);
+  if (data_.processes() && active <= few) return gram_of_few(u, out);
   Matrix<double> packed(std::min(packed_rows, std::max<Index>(active, 1)), width), segment;
   if (active > few) segment.setZero(width, width);
   Index held = 0;
@@ -20,11 +21,17 @@ void MapRows<M>::gram(const Vector<double>& u, Matrix<double>& out) const {
     if (held > 0) backend::add_gram(width, held, packed.data(), width, sums.data(), width, execution_);
     held = 0;
   };
+  ApartTriangles closed(width);
   const auto close = [&] {
     flush();
-    out += segment;
+    if (data_.sums_apart()) {
+      closed.close(segment);
+    } else {
+      out += segment;
+    }
     segment.setZero();
   };
+  bool open = false;
   std::vector<Index> chosen;
   data_.for_blocks("weighing", execution_, [&](const RowBlock<T>& block) {
     for (Index begin = 0, end = 0; begin < block.rows; begin = end) {
@@ -40,11 +47,37 @@ void MapRows<M>::gram(const Vector<double>& u, Matrix<double>& out) const {
         held += now;
         if (held == packed.rows()) flush();
       }
-      if (segment.size() > 0 && (block.first_row + end) % grid_.segment == 0) close();
+      open = (block.first_row + end) % grid_.segment != 0;
+      if (segment.size() > 0 && !open) close();
     }
   });
-  flush();
-  if (segment.size() > 0) out += segment;
+  if (segment.size() == 0) return flush();
+  if (open) close();
+  if (data_.processes()) closed.add_to(out, *data_.processes());
+}
+
+// The rows go to all processes: their features do not depend on where they are made.
+template <ScalarMap M>
+void MapRows<M>::gram_of_few(const Vector<double>& u, Matrix<double>& out) const {
+  constexpr Index packed_rows = 4096, together = 128;
+  const HeldRows<T> some = data_.gather([&](Index row, double) { return u[row] > 0 ? 1.0 : 0.0; }, execution_);
+  const Index m = features(), width = m + 1, d = some.X.cols();
+  Matrix<double> packed(std::min(packed_rows, std::max<Index>(some.rows(), 1)), width);
+  for (Index begin = 0; begin < some.rows(); begin += packed_rows) {
+    const Index rows = std::min(packed_rows, some.rows() - begin);
+    parallel_for((rows + together - 1) / together, execution_.thread_count(), [&](Index task, int) {
+      const Index first = task * together, count = std::min(together, rows - first);
+      thread_local std::vector<T> phi;
+      phi.resize(static_cast<std::size_t>(count * m));
+      evaluate_few(map_, some.X.row(begin + first).data(), d, count, phi.data(), m);
+      for (Index k = 0; k < count; ++k) {
+        const double root = std::sqrt(u[some.numbers[static_cast<std::size_t>(begin + first + k)]]);
+        for (Index j = 0; j < m; ++j) packed(first + k, j) = root * static_cast<double>(phi[std::size_t(k * m + j)]);
+        packed(first + k, m) = root;
+      }
+    });
+    backend::add_gram(width, rows, packed.data(), width, out.data(), width, execution_);
+  }
 }
 
 // sqrt(u) [phi, 1] of chosen rows of a block: (count, features + 1)
@@ -64,7 +97,7 @@ void MapRows<M>::pack(const RowBlock<T>& block, const Index* chosen, Index count
     }
     for (Index k = 0; k < some; ++k) {
       const Index row = block.first_row + chosen[first + k];
-      const T* from = stored_ ? stored_->row(row).data() : phi + k * m;
+      const T* from = stored_ ? stored_features(row) : phi + k * m;
       const double root = std::sqrt(u[row]);
       double* to = out + (first + k) * (m + 1);
       for (Index j = 0; j < m; ++j) to[j] = root * static_cast<double>(from[j]);
@@ -80,7 +113,7 @@ SubsetGram MapRows<M>::subset_gram(Index wanted, backend::Reduced precision) con
   const HeldRows<T> some = data_.gather(
       [&](Index number, double weight) {
         const auto at = static_cast<double>(number);
-        return weight > 0 && std::floor((at + 1) * step) != std::floor(at * step);
+        return std::floor((at + 1) * step) != std::floor(at * step) ? weight : 0.0;
       },
       execution_, std::min(wanted + 1, rows()));
   const Index m = features();

@@ -12,7 +12,7 @@ Vector<double> MapRows<M>::sum_rotated(const Vector<double>& mean, const Matrix<
   const Index m = features(), c = rotation.cols();
   const Matrix<T> narrow = rotation.cast<T>();
   const Vector<T> centre = mean.cast<T>();
-  SegmentedSum sum({{count, 1}});
+  SegmentedSum sum(data_, {{count, 1}});
   data_.for_blocks("leaving out", execution_, [&](const RowBlock<T>& block) {
     sum.add(block, grid_, execution_, [&](Index begin, Index end, std::vector<Matrix<double>>& part) {
       Matrix<T> phi(together, m), Z(together, c);
@@ -33,7 +33,6 @@ Vector<double> MapRows<M>::sum_rotated(const Vector<double>& mean, const Matrix<
       }
     });
   });
-  sum.close();
   return sum.total()[0].col(0);
 }
 
@@ -50,7 +49,7 @@ ResidualSums MapRows<M>::residuals(const Matrix<double>& Theta, const Matrix<dou
       narrow = S->cast<T>();
       scaled = (noise.cwiseInverse().asDiagonal() * Theta.transpose()).template cast<T>();
     }
-    SegmentedSum sum({{p, 1}, {m, p}, {units, d}});
+    SegmentedSum sum(data_, {{p, 1}, {m, p}, {units, d}});
     data_.for_blocks("evidence", execution_, [&](const RowBlock<T>& block) {
       sum.add(block, grid_, execution_, [&](Index begin, Index end, std::vector<Matrix<double>>& part) {
         thread_local Matrix<T> F, U, R, V;
@@ -84,7 +83,6 @@ ResidualSums MapRows<M>::residuals(const Matrix<double>& Theta, const Matrix<dou
         }
       });
     });
-    sum.close();
     auto& total = sum.total();
     return {total[0].col(0), std::move(total[1]), std::move(total[2])};
   } else {

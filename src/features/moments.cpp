@@ -73,15 +73,19 @@ Index MomentsBuilder<T>::matrices(Index width, Index rows, const RowGrid& grid) 
 }
 
 template <Real T>
-MomentsBuilder<T>::MomentsBuilder(Moments& moments, Index rows, const RowGrid& grid, const Execution& execution)
+MomentsBuilder<T>::MomentsBuilder(Moments& moments, const DataRows<T>& rows, const Execution& execution)
     : moments_(moments),
       execution_(execution),
-      grid_(grid),
+      grid_(rows.grid()),
       width_(moments.sums.cols()),
-      chunk_(chunk_rows(width_, grid)),
-      whole_(rows <= grid.segment) {
-  design_.resize(std::min(chunk_, std::max<Index>(rows, 1)), width_);
-  if (matrices(width_, rows, grid) > 1) segment_.setZero(width_, width_);
+      chunk_(chunk_rows(width_, grid_)),
+      rows_before_(moments.rows),
+      goes_on_(rows.rows() <= grid_.segment || matrices(width_, rows.rows(), grid_) > 1),
+      processes_(rows.processes()),
+      apart_(rows.sums_apart()),
+      closed_(width_) {
+  design_.resize(std::min(chunk_, std::max<Index>(rows.own_rows(), 1)), width_);
+  if (apart_ || matrices(width_, rows.rows(), grid_) > 1) segment_.setZero(width_, width_);
   tile_.resize(static_cast<std::size_t>(execution.thread_count()));
 }
 
@@ -92,8 +96,9 @@ void MomentsBuilder<T>::add(const RowBlock<T>& block, const Fill& fill) {
     const Index count = std::min({chunk_ - held_, block.rows - at, to_close});
     fill_rows(block, at, count, fill);
     at += count;
-    if (held_ == chunk_ || count == to_close) add_products();
-    if (count == to_close) close_segment();
+    open_ = count < to_close;
+    if (held_ == chunk_ || !open_) add_products();
+    if (!open_) close_segment();
   }
   moments_.rows += block.rows;
 }
@@ -101,7 +106,12 @@ void MomentsBuilder<T>::add(const RowBlock<T>& block, const Fill& fill) {
 template <Real T>
 void MomentsBuilder<T>::finish() {
   if (held_ > 0) add_products();
-  close_segment();
+  if (open_) close_segment();
+  if (!processes_) return;
+  closed_.add_to(moments_.sums, *processes_);
+  std::int64_t rows = moments_.rows - rows_before_;
+  processes_->sum(&rows, 1);
+  moments_.rows = rows_before_ + rows;
 }
 
 template <Real T>
@@ -132,7 +142,7 @@ void MomentsBuilder<T>::add_products() {
   const Tiling tiling(width_);
   const Index t = tiling.tiles, rows = held_;
   Matrix<double>& sums = segment_.size() > 0 ? segment_ : moments_.sums;
-  const bool go_on = std::is_same_v<T, double> && (whole_ || segment_.size() > 0);
+  const bool go_on = std::is_same_v<T, double> && goes_on_;
   // Tiles below the diagonal first, the cheaper ones on it last: threads end together.
   parallel_for(t * (t + 1) / 2, execution_.thread_count(), [&](Index task, int worker) {
     execution_.poll(worker);
@@ -169,6 +179,11 @@ void MomentsBuilder<T>::add_products() {
 template <Real T>
 void MomentsBuilder<T>::close_segment() {
   if (segment_.size() == 0) return;
+  if (apart_) {
+    closed_.close(segment_);
+    segment_.setZero();
+    return;
+  }
   constexpr Index strip = 64;
   parallel_for((width_ + strip - 1) / strip, execution_.thread_count(), [&](Index task, int) {
     for (Index i = task * strip; i < std::min(width_, (task + 1) * strip); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "data/data_rows.hpp"
 #include "features/moments.hpp"
+#include "features/segmented_sum.hpp"
 
 #include <functional>
 #include <vector>
@@ -13,16 +14,17 @@ namespace carmina {
 template <Real T>
 class MomentsBuilder {
  public:
-  MomentsBuilder(Moments& moments, Index rows, const RowGrid& grid, const Execution& execution);
+  MomentsBuilder(Moments& moments, const DataRows<T>& rows, const Execution& execution);
 
   // Writes the features of rows [first, first + count) of the block to out, row stride ld; called by several threads.
   using Fill = std::function<void(Index first, Index count, T* out, Index ld, int worker)>;
   void add(const RowBlock<T>& block, const Fill& fill);
-  void finish();  // once, after the last block
+  void finish();  // once, after the last block: the sums of all processes
 
   // Rows of a chunk for sums of this order: the problem decides, not the memory budget.
   static Index chunk_rows(Index width, const RowGrid& grid);
-  // Matrices of sums that are held: segments of several chunks are summed apart from the total.
+  // Matrices of sums that are held: segments of several chunks are summed apart from the total. Where the segments of
+  // other processes come first, so is half a matrix for each segment.
   static Index matrices(Index width, Index rows, const RowGrid& grid);
 
  private:
@@ -34,9 +36,14 @@ class MomentsBuilder {
   const Execution execution_;
   const RowGrid grid_;
   Index width_, chunk_, held_ = 0;
-  Matrix<T> design_;             // sqrt(w) z (chunk, width)
-  Matrix<double> segment_;       // of the open segment; empty: chunks are added to the total at once
-  bool whole_;                   // one segment holds all rows
+  Matrix<T> design_;        // sqrt(w) z (chunk, width)
+  Matrix<double> segment_;  // of the open segment; empty: chunks are added to the total at once
+  Index rows_before_;
+  bool goes_on_;       // in double: one segment holds all rows, or each is summed for itself
+  bool open_ = false;  // the last segment
+  const Communicator* processes_;
+  bool apart_;  // closed segments are kept
+  ApartTriangles closed_;
   std::vector<Matrix<T>> tile_;  // per worker
 };
 

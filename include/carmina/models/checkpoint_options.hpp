@@ -11,6 +11,7 @@ struct CheckpointOptions {
   std::string path;     // empty: none
   double seconds = 10;  // between two writings, at least; and ten times what a writing takes
   bool keep = false;    // leaves the file when the fit ends: for those who have yet to save the model
+  bool each = false;    // of several processes each has a file of its own, not the first one alone
 
   CheckpointOptions() = default;
   CheckpointOptions(std::string file) : path(std::move(file)) {}  // NOLINT: a file

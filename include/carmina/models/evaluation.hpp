@@ -36,14 +36,17 @@ using BlockPredictions = std::function<Matrix<double>(ConstView<T>)>;
 // How well these predictions are, of a model with this record. Rows have the model's targets; those of joint quantiles
 // may have the one target that all levels are of. A target that is NaN is missing: its row does not count for that
 // target, and the loss of the row is that of its other targets. Scores are weighted means: a row of weight 2 counts as
-// two rows, one of weight 0 not at all; means over targets leave out those that no row has.
+// two rows, one of weight 0 not at all; means over targets leave out those that no row has. Of several processes each
+// has its own rows, and all get the scores of all rows.
 template <Real T>
 Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
-                                RowSource<T>& rows, const Execution& execution = {});
+                                RowSource<T>& rows, const Execution& execution = {},
+                                const Communicator* processes = nullptr);
 
 template <Real T>
 Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows, const Execution& execution = {});
 template <Real T>
-Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution = {});
+Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution = {},
+                            const Communicator* processes = nullptr);
 
 }  // namespace carmina

@@ -1,6 +1,7 @@
 // models/kernel_machine.hpp -- a fitted kernel machine f(x) + b = B Thetaᵀ phi(x) + b, one or many outputs, and how it
 // learns in parts.
 #pragma once
+#include <carmina/core/communicator.hpp>
 #include <carmina/data/rows.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/model_file.hpp>
@@ -15,6 +16,8 @@ namespace carmina {
 
 struct Moments;  // sums over the rows of a fit
 class CheckpointFile;
+template <Real T>
+class DataRows;
 template <Real T>
 struct MachineMap;  // what predictions are made of: random features, or the rows that are kept
 
@@ -111,6 +114,15 @@ class KernelMachine {
     return fit(rows, options);
   }
 
+  // The same of a table whose rows several processes have: each calls it with its own, which follow those of the
+  // processes before it (none is allowed), and with the same options. All get the same machine, bit-equal for any
+  // number of processes from one up. An error of one process ends all of them with its sentence.
+  static KernelMachine fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
+                           const Communicator& processes);
+  static KernelMachine fit(RowSource<T>& rows, const FitOptions& options, const Communicator& processes) {
+    return fit(std::vector<RowSource<T>*>{&rows}, options, processes);
+  }
+
   Index dim_in() const;
   Index dim_out() const { return intercept_.size(); }
   Matrix<T> predict(ConstView<T> X, const Execution& execution = {}) const;
@@ -142,8 +154,8 @@ class KernelMachine {
   }
 
  private:
-  static KernelMachine fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
-                           CheckpointFile* checkpoint);
+  static KernelMachine fit(DataRows<T>& rows, const FitOptions& options);
+  static KernelMachine fit(DataRows<T>& rows, const FitOptions& options, CheckpointFile* checkpoint);
 
   Kernel kernel_;
   std::shared_ptr<const Map> map_;

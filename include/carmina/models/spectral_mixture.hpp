@@ -97,6 +97,10 @@ class SpectralMixtureMachine {
   // parameters are learnt; the posterior's features, sums, factors and parameters are in double.
   template <Real T>
   static SpectralMixtureMachine fit(RowSource<T>& rows, const SpectralMixtureOptions& options);
+  // The same of a table whose rows several processes have, as KernelMachine::fit: inference 'fourier' alone.
+  template <Real T>
+  static SpectralMixtureMachine fit(const std::vector<RowSource<T>*>& parts, const SpectralMixtureOptions& options,
+                                    const Communicator& processes);
   // X (n, d), Y (n, p), weights (n) or null.
   static SpectralMixtureMachine fit(ConstView<double> X, ConstView<double> Y, const SpectralMixtureOptions& options,
                                     const double* weights = nullptr) {
@@ -148,6 +152,9 @@ class SpectralMixtureMachine {
   static SpectralMixtureMachine load(const std::string& path) { return from_file(read_model_file(path), path); }
 
  private:
+  template <Real T>
+  static SpectralMixtureMachine fit(DataRows<T>& rows, const SpectralMixtureOptions& options);
+
   SpectralMixtureOptions options_;
   SpectralParameters parameters_;
   Vector<double> intercept_;

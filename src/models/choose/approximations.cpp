@@ -191,6 +191,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   const auto fits = [&](const FitOptions& given, bool path = false) {
     FitTask task(given, rows.dim_in(), rows.dim_out(), n, sizeof(T));
     task.path = task.leave_one_out = path;
+    task.divided = rows.processes() != nullptr && !path;
     if (missing) {
       task.missing = true, task.patterns_apart = !coupled;
       task.seen_share = seen, task.rank = p, task.patterns = static_cast<double>(summary.patterns.size());
@@ -219,8 +220,8 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     exact.approximation = "exact";
     // A solver that exact machines lack, or a sampling of frequencies, that was asked for says which.
     const bool by_solver = !task.may_factor() || options.sampling != Sampling::iid;
-    if (!by_solver && !options.n_components && order <= (squared ? exact_rows : exact_rows_other_losses) &&
-        fits(exact)) {
+    if (!rows.processes() && !by_solver && !options.n_components &&
+        order <= (squared ? exact_rows : exact_rows_other_losses) && fits(exact)) {
       options.approximation = "exact";
       say(format_text("exact: {} rows", summary.rows));
       return;
@@ -234,8 +235,9 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   if (!options.n_components && !options.exact() && !options.sketch) {
     double count = std::clamp<double>(std::sqrt(products / n), fewest, most);
     if (options.chosen_sketch()) count = std::min(count, std::ceil(n / 2));
-    if (options.alpha_by) count = fewest;  // eigenvectors of that order
-    if (!squared) count = fewest;          // many passes over the rows
+    if (rows.processes()) count = std::clamp(count, 2.0, std::max(2.0, n / 2));  // of few rows it would be exact
+    if (options.alpha_by) count = fewest;                                        // eigenvectors of that order
+    if (!squared) count = fewest;                                                // many passes over the rows
     FitOptions sized = options;
     if (approximation_open(sized)) sized = sized.with_fourier_features();
     for (sized.n_components = options.chosen_sketch() ? static_cast<Index>(count) : even(count);

@@ -27,21 +27,36 @@ std::size_t bytes_of(const Checkpoint::Value& value) {
 
 }  // namespace
 
-CheckpointFile::CheckpointFile(const CheckpointOptions& options) : options_(options) {
+CheckpointFile::CheckpointFile(const CheckpointOptions& options, const Communicator* processes)
+    : options_(options), writes_(!processes || processes->rank() == 0 || options.each) {
   require(options.seconds >= 0, "checkpoint: the seconds between two writings must not be negative, found {}",
           options.seconds);
-  if (std::error_code none; std::filesystem::exists(options.path, none)) {
+  if (writes_) read();
+  if (processes && processes->size() > 1) {
+    // All take what the first one that has a state has read.
+    const auto has = processes->counts_of(earlier_.texts.empty() ? 0 : 1);
+    const auto first = std::find(has.begin(), has.end(), 1) - has.begin();
+    std::vector<std::byte> bytes;
+    if (first == processes->rank()) bytes = encode_model(earlier_);
+    bytes = processes->gather(bytes);
+    earlier_ = {};
+    if (!bytes.empty()) earlier_ = decode_model(bytes, options.path);
+  }
+  next_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+}
+
+void CheckpointFile::read() {
+  if (std::error_code none; std::filesystem::exists(options_.path, none)) {
     try {
-      earlier_ = read_model_file(options.path);
+      earlier_ = read_model_file(options_.path);
     } catch (const Error& error) {
       fail("checkpoint: {}; remove the file or name another", error.what());
     }
     const auto found = earlier_.texts.find("type");
     require(found != earlier_.texts.end() && found->second == type,
-            "checkpoint: '{}' is not the state of a fit; name another file", options.path);
+            "checkpoint: '{}' is not the state of a fit; name another file", options_.path);
   }
-  AtomicFile writable(options.path);
-  next_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+  AtomicFile writable(options_.path);
 }
 
 void CheckpointFile::expect(const std::string& name, const std::string& value) {
@@ -55,7 +70,7 @@ void CheckpointFile::expect(const std::string& name, const std::string& value) {
 }
 
 void CheckpointFile::finish() {
-  if (!options_.keep) ::unlink(options_.path.c_str());
+  if (writes_ && !options_.keep) ::unlink(options_.path.c_str());
 }
 
 bool CheckpointFile::holds(const std::string& loop) const { return earlier_.tensors.contains(loop + "/ended"); }
@@ -78,7 +93,7 @@ void CheckpointFile::take(const std::string& name, double* to) {
   earlier_.tensors.erase(name);
 }
 
-bool CheckpointFile::due() const { return options_.seconds == 0 || Clock::now() >= next_; }
+bool CheckpointFile::due() const { return writes_ && (options_.seconds == 0 || Clock::now() >= next_); }
 
 void CheckpointFile::save(const std::string&, const std::vector<Value>& values) {
   const auto start = Clock::now();

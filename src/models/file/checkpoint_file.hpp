@@ -2,6 +2,7 @@
 #pragma once
 #include "core/checkpoint.hpp"
 
+#include <carmina/core/communicator.hpp>
 #include <carmina/models/checkpoint_options.hpp>
 #include <carmina/models/model_file.hpp>
 
@@ -13,7 +14,8 @@ namespace carmina {
 class CheckpointFile final : public Checkpoint {
  public:
   // Reads what an earlier run has left. Error for a file that is something else, or that could not be written.
-  explicit CheckpointFile(const CheckpointOptions& options);
+  // Of several processes the first reads and writes, and the others take what it has read.
+  explicit CheckpointFile(const CheckpointOptions& options, const Communicator* processes = nullptr);
 
   // Something that decides on the states; Error where the file is of another fit.
   void expect(const std::string& name, const std::string& value);
@@ -33,7 +35,10 @@ class CheckpointFile final : public Checkpoint {
   using Clock = std::chrono::steady_clock;
   const Tensor& found(const std::string& name) const;
 
+  void read();
+
   CheckpointOptions options_;
+  bool writes_;
   ModelFile earlier_;  // what is left of the earlier run's, and the loops that have ended since
   std::map<std::string, std::string> facts_;
   Clock::time_point next_;

@@ -4,6 +4,7 @@
 #include "models/fit/checkpoint_facts.hpp"
 #include "models/fit/fit_pipeline.hpp"
 #include "models/fit/learn_from_rows.hpp"
+#include "models/fit/processes.hpp"
 #include "models/fit/repeated_targets.hpp"
 
 #include <carmina/core/error.hpp>
@@ -25,17 +26,33 @@ KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& opt
 template <Real T>
 KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options) {
   options.check();
-  if (!options.checkpoint) return fit(parts, options, nullptr);
-  CheckpointFile checkpoint(options.checkpoint);
-  KernelMachine<T> machine = fit(parts, options, &checkpoint);
+  DataRows<T> rows(parts);
+  return fit(rows, options);
+}
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
+                                       const Communicator& processes) {
+  return processes.together([&] {
+    options.check();
+    FitOptions agreed = options;
+    agree_on(agreed.execution, processes);
+    DataRows<T> rows(parts, &processes, agreed.execution);
+    return fit(rows, agreed);
+  });
+}
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(DataRows<T>& rows, const FitOptions& options) {
+  if (!options.checkpoint) return fit(rows, options, nullptr);
+  CheckpointFile checkpoint(options.checkpoint, rows.processes());
+  KernelMachine<T> machine = fit(rows, options, &checkpoint);
   finish(checkpoint, machine.record_.report);
   return machine;
 }
 
 template <Real T>
-KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
-                                       CheckpointFile* checkpoint) {
-  DataRows<T> rows(parts);
+KernelMachine<T> KernelMachine<T>::fit(DataRows<T>& rows, const FitOptions& options, CheckpointFile* checkpoint) {
   require(rows.dim_out() > 0, "fit: Y has no columns");
   if (leaves_choices(options)) {
     SolveReport choosing;
@@ -43,7 +60,7 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
     open.checkpoint = {};  // what is tried has none
     const FitOptions chosen = choose(rows, open, choosing);
     chosen.check();
-    KernelMachine<T> machine = fit(parts, chosen, checkpoint);
+    KernelMachine<T> machine = fit(rows, chosen, checkpoint);
     SolveReport& report = machine.record_.report;
     report.seconds.insert(report.seconds.begin(), choosing.seconds.begin(), choosing.seconds.end());
     report.choices = std::move(choosing.choices);
@@ -56,10 +73,10 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   if (rows.dim_out() == 1 && levels > 1) {
     std::vector<std::unique_ptr<RepeatedTargets<T>>> repeated;
     std::vector<RowSource<T>*> sources;
-    for (RowSource<T>* part : parts) {
+    for (RowSource<T>* part : rows.parts()) {
       sources.push_back(repeated.emplace_back(std::make_unique<RepeatedTargets<T>>(*part, levels)).get());
     }
-    DataRows<T> all(sources);
+    DataRows<T> all(sources, rows.processes());
     FitPipeline<T> pipeline(all, options);
     pipeline.checkpoint = checkpoint;
     KernelMachine<T> machine = pipeline.run();
@@ -107,9 +124,11 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
   return pipeline.run();
 }
 
-#define CARMINA_INSTANTIATE(T)                                                       \
-  template KernelMachine<T> KernelMachine<T>::fit(RowSource<T>&, const FitOptions&); \
-  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&);
+#define CARMINA_INSTANTIATE(T)                                                                           \
+  template KernelMachine<T> KernelMachine<T>::fit(RowSource<T>&, const FitOptions&);                     \
+  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&); \
+  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&,  \
+                                                  const Communicator&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE

@@ -14,10 +14,9 @@ namespace carmina {
 
 template <Real T>
 FitPipeline<T>::FitPipeline(DataRows<T>& data, const FitOptions& given)
-    : options(given),
-      execution(given.execution),
-      rows(data),
-      task(given, data.dim_in(), data.dim_out(), 0, sizeof(T)) {}
+    : options(given), execution(given.execution), rows(data), task(given, data.dim_in(), data.dim_out(), 0, sizeof(T)) {
+  task.divided = data.processes() != nullptr;
+}
 
 template <Real T>
 void FitPipeline<T>::plan(std::optional<Index> known_rows) {
@@ -28,6 +27,7 @@ void FitPipeline<T>::plan(std::optional<Index> known_rows) {
 
 template <Real T>
 void FitPipeline<T>::prepare() {
+  task.check_divided();
   plan(rows.known_rows());
   {
     PhaseTimer timer(report, "summary");
@@ -166,7 +166,7 @@ std::optional<PosedProblem<T>> FitPipeline<T>::pose_folds(Index folds) {
 
 template <Real T>
 HeldRows<T> FitPipeline<T>::held_rows() const {
-  HeldRows<T> held = rows.gather([](Index, double weight) { return weight > 0; }, execution, summary.rows);
+  HeldRows<T> held = rows.gather([](Index, double weight) { return weight; }, execution, summary.rows);
   require(held.rows() == summary.rows, "fit: the rows changed while they were read");
   return held;
 }

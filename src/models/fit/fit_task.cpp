@@ -109,6 +109,24 @@ std::string FitTask::approximation_name() const {
   return sketch ? sketch_name(*sketch) : std::string(approximation_words[static_cast<std::size_t>(approximation)]);
 }
 
+void FitTask::check_divided() const {
+  if (!divided) return;
+  require(!exact(),
+          "fit: an exact machine takes the kernel values of all pairs of rows, which several processes do not share; "
+          "take approximation 'fourier' or 'sub_sample'");
+  require(
+      !sketch || !needs_data(*sketch),
+      "fit: the sketch '{}' is drawn from the kernel values of all rows, which several processes do not share; take "
+      "approximation 'sub_sample' or 'fourier'",
+      sketch ? sketch_name(*sketch) : "");
+  require(
+      !sketch || separable,
+      "fit: a sketch of a kernel that is not separable takes all rows in one process; take approximation 'fourier'");
+  require(!solver.batches,
+          "fit: solver '{}' takes one batch of rows after the other, which several processes do not share; take 'auto'",
+          solver.word);
+}
+
 RowGrid FitTask::grid() const { return RowGrid::of(static_cast<Index>(std::min(n, 1e15)), static_cast<Index>(d + p)); }
 
 }  // namespace carmina

@@ -15,6 +15,7 @@ enum class Approximation { fourier, exact, sketch };
 struct Solver {
   std::string_view word;
   bool factors = false;  // its system is in memory: paths of alphas, rows left out and sums to be kept come with that
+  bool batches = false;  // it takes some rows after the other: no several processes
   static const Solver automatic, direct, cg;
 
   bool operator==(const Solver&) const = default;
@@ -28,6 +29,7 @@ struct TaskKind {
   // Not one fit but a path of alphas, perhaps with rows left out one by one, or the folds of a cross-validation.
   bool path = false, leave_one_out = false;
   double folds = 0;
+  bool divided = false;  // among processes, even if there is one
 
   // Some rows have targets for some outputs alone (models/fit/summary.hpp): so many of n p are there, in so many
   // patterns, and no coupling joins outputs of different ones, which are then problems of their own.
@@ -76,6 +78,8 @@ struct FitTask : TaskKind {
   std::string approximation_name() const;                 // for a record: "fourier", "exact" or a sketch's name
   bool fewer_rows() const { return separable && n < m; }  // than features
   double kernel_order() const { return separable ? n : n * p; }
+  // Error where it takes all rows in one process and they are divided.
+  void check_divided() const;
   double seen() const { return n * p * seen_share; }  // targets that are there
   RowGrid grid() const;
 };

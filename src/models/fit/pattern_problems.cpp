@@ -99,7 +99,9 @@ void bound_joint_quantiles(Matrix<double>& left_out) {
 
 template <Real T>
 PatternProblem<T>::PatternProblem(FitPipeline<T>& whole, const PosedSystem<T>& all, const TargetPattern& pattern)
-    : source_(whole.rows.parts(), pattern.columns, pattern.rows), rows_(source_), fit(rows_, whole.options) {
+    : source_(whole.rows.parts(), pattern.columns, pattern.own_rows),
+      rows_({&source_}, whole.rows.processes()),
+      fit(rows_, whole.options) {
   rows_.read_at_once(whole.rows.rows_at_once());
   fit.task.n = static_cast<double>(pattern.rows);
   fit.task.alpha = whole.task.alpha;

@@ -16,10 +16,6 @@
 
 namespace carmina {
 
-// Copies that a weight stands for, for samples: a weight that is no whole number is one row with this weight. Numbers
-// of copies are doubles: exact up to 2^53 in all, and beyond that a row is placed to rounding, at no more cost.
-inline double weight_copies(double weight) { return weight == std::floor(weight) ? weight : 1; }
-
 class RowSampler {
  public:
   // At most `wanted` of `copies` (all, where they are no more), in runs of up to `run`.
@@ -76,21 +72,14 @@ class RowSampler {
 // The rows of the sample, each with the weight of its copies that are in it; so many are expected.
 template <Real T>
 HeldRows<T> sample_rows(const DataRows<T>& rows, RowSampler sampler, const Execution& execution, Index expected = 0) {
-  std::vector<T> weights;
-  bool weighted = false;
-  HeldRows<T> held = rows.gather(
+  sampler.take(rows.before(execution).copies);
+  return rows.gather(
       [&](Index, double weight) {
-        if (weight == 0) return false;
+        if (weight == 0) return 0.0;
         const double copies = weight_copies(weight), taken = sampler.take(copies);
-        if (taken == 0) return false;
-        weights.push_back(static_cast<T>(taken == copies ? weight : taken));
-        weighted = weighted || weights.back() != 1;
-        return true;
+        return taken == copies ? weight : taken;
       },
       execution, expected);
-  held.weights.resize(0);
-  if (weighted) held.weights = Eigen::Map<const Vector<T>>(weights.data(), held.rows());
-  return held;
 }
 
 }  // namespace carmina

@@ -45,6 +45,21 @@ class RowSample {
       std::push_heap(kept_.begin(), kept_.end());
     }
   }
+  // Unites it with those of other processes.
+  void share(Index d, const Communicator& processes) {
+    std::vector<double> own;
+    for (const Kept& one : kept_) {
+      own.insert(own.end(), {one.key, one.weight});
+      own.insert(own.end(), one.row.data(), one.row.data() + d);
+    }
+    const std::vector<double> all = processes.gather(own);
+    kept_.clear();
+    for (const double* from = all.data(); from < all.data() + all.size(); from += d + 2) {
+      kept_.push_back({from[0], from[1], Eigen::Map<const Eigen::RowVectorXd>(from + 2, d)});
+    }
+    std::sort(kept_.begin(), kept_.end());
+    kept_.resize(std::min(kept_.size(), sample_size));
+  }
   void move_to(DataSummary& summary, Index d) {
     std::sort(kept_.begin(), kept_.end());
     summary.sample.resize(static_cast<Index>(kept_.size()), d);
@@ -63,35 +78,6 @@ class RowSample {
   };
   Random random_{0, Stream::rows};
   std::vector<Kept> kept_;
-};
-
-// Weighted sums of x - first and its square per column, the missing left out.
-struct ColumnSums {
-  Vector<double> first, weight, sum, square;
-
-  template <class Row>
-  void add(const Row& row, double w) {
-    const Index d = row.size();
-    if (first.size() == 0) {
-      first = Vector<double>::Constant(d, std::nan(""));
-      weight = sum = square = Vector<double>::Zero(d);
-    }
-    for (Index j = 0; j < d; ++j) {
-      const auto x = static_cast<double>(row[j]);
-      if (x != x) continue;
-      if (first[j] != first[j]) first[j] = x;
-      const double offset = x - first[j];
-      weight[j] += w;
-      sum[j] += w * offset;
-      square[j] += w * offset * offset;
-    }
-  }
-  double mean(Index j) const { return weight[j] > 0 ? first[j] + sum[j] / weight[j] : 0.0; }
-  // Squared deviations from the column's mean.
-  double scatter(Index j) const {
-    if (!std::isfinite(square[j])) return square[j];  // of numbers that are too large; the largest of 0 and NaN is 0
-    return weight[j] > 0 ? std::max(0.0, square[j] - sum[j] * sum[j] / weight[j]) : 0.0;
-  }
 };
 
 void require_values(bool any, const char* what, Index column, const std::vector<std::string>& names) {
@@ -122,6 +108,31 @@ void check_row(const DataRows<T>& rows, const RowBlock<T>& block, Index i, const
 template void check_row(const DataRows<float>&, const RowBlock<float>&, Index, const RowGaps&);
 template void check_row(const DataRows<double>&, const RowBlock<double>&, Index, const RowGaps&);
 
+namespace {
+
+// From the counts of this process to those of all, and what its rows follow.
+template <Real T>
+void count_all(const DataRows<T>& rows, DataSummary& summary) {
+  struct Counts {
+    double copies;
+    Index rows, without_target;
+  };
+  const Communicator& processes = *rows.processes();
+  const std::vector<Counts> all =
+      processes.gather(std::vector<Counts>{{summary.copies, summary.rows, summary.without_target}});
+  summary.copies = 0;
+  summary.rows = summary.without_target = 0;
+  for (int k = 0; k < processes.size(); ++k) {
+    if (k == processes.rank()) rows.set_before({summary.rows, summary.copies});
+    const Counts& own = all[static_cast<std::size_t>(k)];
+    summary.copies += own.copies;
+    summary.rows += own.rows;
+    summary.without_target += own.without_target;
+  }
+}
+
+}  // namespace
+
 template <Real T>
 DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_covariance, const Execution& execution,
                       bool want_sample, const Loss* loss, const std::vector<std::string>& names) {
@@ -130,15 +141,14 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   rows.ignore_rows_without_target(false);
   DataSummary summary;
   RowSample sample;
-  ColumnSums inputs, targets;
+  RowStatisticsTree statistics(d, p, want_covariance, rows.first_row());
   MissingTargets missing(p);
-  bool some_missing = false;
   Vector<double> target_row;
-  Matrix<double> products = Matrix<double>::Zero(want_covariance ? p : 0, want_covariance ? p : 0);
-  PairSums pairs(want_covariance ? p : 0);
+  Index end = rows.first_row();
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
     const auto X = block.inputs();
     const auto Y = block.targets();
+    end = block.first_row + block.rows;
     for (Index i = 0; i < block.rows; ++i) {
       check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
       const Index lacking = Y.row(i).array().isNaN().count();
@@ -154,41 +164,37 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
       }
       ++summary.rows;
       summary.copies += weight_copies(w);
-      summary.weight += w;
-      inputs.add(X.row(i), w);
-      targets.add(Y.row(i), w);
+      statistics.add(block.first_row + i, X.row(i), Y.row(i), w);
       if (lacking > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w));
-      some_missing = some_missing || lacking > 0;
       if (want_sample) sample.offer(X.row(i), block.first_row + i, w);
-      if (want_covariance) {
-        const Vector<double> offset = Y.row(i).transpose().template cast<double>() - targets.first;
-        if (!some_missing) products.noalias() += w * offset * offset.transpose();
-        pairs.add(offset, w);
-      }
     }
   });
+  const Communicator* processes = rows.processes();
+  const Index own_rows = summary.rows;
+  if (processes) count_all(rows, summary);
   require(summary.rows > 0 || summary.without_target == 0,
           "fit: no row has a target: all {} rows with a positive weight have NaN for every output",
           summary.without_target);
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
-  summary.patterns = missing.patterns(summary.rows, summary.copies);
+  summary.patterns = missing.patterns(summary.rows, summary.copies, own_rows, processes);
   for (const TargetPattern& pattern : summary.patterns) {
     require_values(pattern.rows > 0, "target", pattern.columns[0], names);
   }
+  const RowStatistics found = statistics.total(end, processes);
+  summary.weight = found.weight;
   check_total_weight(summary.weight);
   rows.ignore_rows_without_target(summary.without_target > 0);
   rows.take_missing_targets(summary.has_missing_targets());
-  summary.input_mean = Vector<double>::NullaryExpr(d, [&](Index j) { return inputs.mean(j); });
-  summary.input_weight = inputs.weight;
-  summary.input_deviation =
-      Vector<double>::NullaryExpr(d, [&](Index j) { return std::sqrt(inputs.scatter(j) / summary.weight); });
-  summary.target_mean = Vector<double>::NullaryExpr(p, [&](Index j) { return targets.mean(j); });
-  summary.target_weight = targets.weight;
+  summary.input_mean = found.inputs.mean;
+  summary.input_weight = found.inputs.weight;
+  summary.input_deviation = (found.inputs.square / summary.weight).cwiseSqrt();
+  summary.target_mean = found.targets.mean;
+  summary.target_weight = found.targets.weight;
   if (want_covariance) {
     require(summary.weight > 1, "fit: the covariance of the targets needs at least 2 rows");
-    products -= targets.sum * targets.sum.transpose() / summary.weight;
-    summary.target_covariance = some_missing ? pairs.covariance() : Matrix<double>(products / (summary.weight - 1));
+    summary.target_covariance = covariance_of(found.pairs, summary.has_missing_targets());
   }
+  if (processes && want_sample) sample.share(d, *processes);
   sample.move_to(summary, d);
   return summary;
 }

@@ -17,6 +17,7 @@ struct TargetPattern {
   std::vector<Index> columns;  // ascending
   Index rows = 0;              // of positive weight that have these targets
   double copies = 0;           // the same, a row of integer weight w counted w times
+  Index own_rows = 0;          // of `rows`, those that are in this process
 };
 
 struct DataSummary {

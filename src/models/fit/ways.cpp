@@ -128,6 +128,11 @@ void add_moments(MemoryUse& use, const FitTask& t, double width, double copies) 
                                : MomentsBuilder<double>::matrices(order, rows, t.grid());
   use.add(format_text("sums of order {:.0f}", width),
           std::max(copies, static_cast<double>(matrices)) * number_bytes * square(width));
+  // Halves of matrices that wait for those of other processes: of two processes the second has half of the segments.
+  if (t.divided) {
+    const double segments = std::ceil(t.n / static_cast<double>(t.grid().segment));
+    use.add("sums of segments", (1 + std::ceil(segments / 2)) * number_bytes * square(width) / 2);
+  }
   use.add("features to be summed", std::min(static_cast<double>(chunk), t.n) * width * t.scalar_bytes);
 }
 

@@ -278,8 +278,10 @@ std::vector<Way<T>> fourier_ways() {
       {{"cg", Solver::cg, plain, cg_memory, system_order, plain_cost}, run_plain_cg<T>},
       {{"lsmr", {"lsmr"}, iterated, lsmr_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_lsmr>},
       {{"idr", {"idr"}, iterated, idr_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_idr>},
-      {{"sgd", {"sgd"}, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_sgd>},
-      {{"adam", {"adam"}, iterated, batch_memory, system_order, nullptr, false}, run_iterative<T, solve_expanded_adam>},
+      {{"sgd", {"sgd", false, true}, iterated, batch_memory, system_order, nullptr, false},
+       run_iterative<T, solve_expanded_sgd>},
+      {{"adam", {"adam", false, true}, iterated, batch_memory, system_order, nullptr, false},
+       run_iterative<T, solve_expanded_adam>},
   };
 }
 template std::vector<Way<float>> fourier_ways<float>();

@@ -262,7 +262,10 @@ void add_ways(std::vector<Way<T>>& table) {
   constexpr bool by_itself = method == Method::newton;
   const auto add = [&](const char* name, bool (*applies)(const FitTask&), MemoryUse (*memory)(const FitTask&),
                        KernelMachine<T> (*run)(FitPipeline<T>&, const Way<T>&)) {
-    table.push_back({{name, {words[static_cast<int>(method)]}, applies, memory, loss_order, nullptr, by_itself}, run});
+    constexpr bool batches = method == Method::adam;
+    table.push_back(
+        {{name, {words[static_cast<int>(method)], false, batches}, applies, memory, loss_order, nullptr, by_itself},
+         run});
   };
   add(
       "a loss over a kernel matrix",

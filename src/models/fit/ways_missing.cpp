@@ -80,8 +80,8 @@ KernelMachine<T> run_normal(FitPipeline<T>& fit, const Way<T>&) {
     std::optional<MaskedNormal> system;
     for (const TargetPattern& pattern : fit.summary.patterns) {
       PhaseTimer timer(fit.report, "gram");
-      SeenRows<T> source(fit.rows.parts(), pattern.columns, pattern.rows);
-      DataRows<T> own(source);
+      SeenRows<T> source(fit.rows.parts(), pattern.columns, pattern.own_rows);
+      DataRows<T> own({&source}, fit.rows.processes());
       own.read_at_once(fit.rows.rows_at_once());
       const auto rows = features(own);
       if (!system) system.emplace(space, rows->features(), fit.origin, fit.options.fit_intercept, fit.execution);

@@ -11,7 +11,7 @@ namespace carmina {
 namespace {
 
 bool sketched(const FitTask& t) { return t.sketched() && t.squared && t.separable && t.apart(); }
-bool kept(const FitTask& t) { return sketched(t) && !t.missing && may_keep_products(t); }
+bool kept(const FitTask& t) { return sketched(t) && !t.missing && !t.divided && may_keep_products(t); }
 double sketched_order(const FitTask& t) { return t.m; }
 
 MemoryUse memory(const FitTask& t) {

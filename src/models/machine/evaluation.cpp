@@ -49,6 +49,14 @@ struct ErrorSums {
       whole_loss += w * row_value(own, f, y, p);
     }
   }
+  void add_others(const Communicator& processes) {
+    std::int64_t all = rows;
+    processes.sum(&all, 1);
+    rows = all;
+    for (Vector<double>* one : {&weight, &error, &square, &sum, &loss}) processes.sum(one->data(), one->size());
+    processes.sum(&whole_weight, 1);
+    processes.sum(&whole_loss, 1);
+  }
 };
 
 // Of rows whose class is known: -log of its probability, and whether it is the likeliest.
@@ -67,6 +75,9 @@ struct ClassSums {
       log_loss -= weights[i] * std::log(std::max(P(i, own), std::numeric_limits<double>::min()));
       right += own == likeliest ? weights[i] : 0.0;
     }
+  }
+  void add_others(const Communicator& processes) {
+    for (double* one : {&weight, &log_loss, &right}) processes.sum(one, 1);
   }
 };
 
@@ -109,12 +120,12 @@ std::vector<std::string> output_names(const FitRecord& record, Index dim_out) {
 
 template <Real T>
 Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
-                                RowSource<T>& rows, const Execution& execution) {
+                                RowSource<T>& rows, const Execution& execution, const Communicator* processes) {
   constexpr Index at_once = 1 << 14;
   const Index p = dim_out;
   if (record.joint_quantiles && rows.dim_out() == 1 && p > 1) {
     RepeatedTargets<T> repeated(rows, p);
-    return evaluate_predictions<T>(predict, record, dim_out, repeated, execution);
+    return evaluate_predictions<T>(predict, record, dim_out, repeated, execution, processes);
   }
   require(rows.dim_out() == p, "evaluate: the data has {} targets, the model {}", rows.dim_out(), p);
   ErrorSums sums(p);
@@ -141,6 +152,13 @@ Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRec
       add(predict(block.inputs()), block.targets().template cast<double>(), Vector<double>::Ones(block.rows));
     }
   });
+  if (processes) {
+    sums.add_others(*processes);
+    classes.add_others(*processes);
+    std::int64_t all = read;
+    processes->sum(&all, 1);
+    read = all;
+  }
   require(read > 0, "evaluate: there are no rows with a positive weight");
   require(sums.rows > 0, "evaluate: no row has a target: all {} rows with a positive weight have NaN for every output",
           read);
@@ -183,18 +201,19 @@ Evaluation evaluate_machine(const KernelMachine<T>& machine, RowSource<T>& rows,
 }
 
 template <Real T>
-Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution) {
+Evaluation evaluate_machine(const Predictor& model, RowSource<T>& rows, const Execution& execution,
+                            const Communicator* processes) {
   const auto predict = [&](ConstView<T> X) -> Matrix<double> {
     return model.predict(X, execution).template cast<double>();
   };
-  return evaluate_predictions<T>(predict, model.record(), model.dim_out(), rows, execution);
+  return evaluate_predictions<T>(predict, model.record(), model.dim_out(), rows, execution, processes);
 }
 
 #define CARMINA_INSTANTIATE(T)                                                                                 \
   template Evaluation evaluate_predictions(const BlockPredictions<T>&, const FitRecord&, Index, RowSource<T>&, \
-                                           const Execution&);                                                  \
+                                           const Execution&, const Communicator*);                             \
   template Evaluation evaluate_machine(const KernelMachine<T>&, RowSource<T>&, const Execution&);              \
-  template Evaluation evaluate_machine(const Predictor&, RowSource<T>&, const Execution&);
+  template Evaluation evaluate_machine(const Predictor&, RowSource<T>&, const Execution&, const Communicator*);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE

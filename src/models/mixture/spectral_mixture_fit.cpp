@@ -1,6 +1,8 @@
 // models/mixture/spectral_mixture_fit.cpp -- the path of a spectral mixture: plan, a first pass over the rows, those to
 // learn from, learning, the posterior of all rows, machine.
 #include "models/fit/checkpoint_facts.hpp"
+#include "models/fit/processes.hpp"
+#include "models/fit/row_statistics.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/fit/summary.hpp"
 #include "models/mixture/mixture_learner.hpp"
@@ -34,46 +36,48 @@ MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureO
                      .targets = options.inference == Inference::fourier,
                      .input_advice = "a spectral mixture needs every input of a row: remove it, or fill the gap"};
   MixtureSummary summary;
-  // About the first target of each column, so that large ones do not cancel.
-  Vector<double> first = Vector<double>::Constant(p, std::nan("")), sum = Vector<double>::Zero(p), weight = sum;
-  std::vector<bool> apart(static_cast<std::size_t>(p * p));  // whether two outputs differ in where they are there
+  RowStatisticsTree statistics(0, p, false, rows.first_row());
+  const Eigen::RowVectorXd no_inputs;
+  std::vector<std::int64_t> apart(static_cast<std::size_t>(p * p));  // rows that have one output and not the other
+  Index end = rows.first_row();
   rows.for_blocks("reading", options.execution, [&](const RowBlock<T>& block) {
+    const auto Y = block.targets();
+    end = block.first_row + block.rows;
     for (Index i = 0; i < block.rows; ++i) {
       check_row(rows, block, i, gaps);
       const double w = block.weights ? static_cast<double>(block.weights[i]) : 1;
       if (w == 0) continue;
       ++summary.rows;
       summary.copies += weight_copies(w);
-      summary.weight += w;
+      statistics.add(block.first_row + i, no_inputs, Y.row(i), w);
       summary.whole_weights = summary.whole_weights && w == std::floor(w);
       const T* y = block.Y + i * block.y_stride;
-      Index gaps_of_row = 0;
-      for (Index a = 0; a < p; ++a) {
-        if (std::isnan(y[a])) {
-          ++gaps_of_row;
-          continue;
-        }
-        if (std::isnan(first[a])) first[a] = static_cast<double>(y[a]);
-        sum[a] += w * (static_cast<double>(y[a]) - first[a]);
-        weight[a] += w;
-      }
+      const Index gaps_of_row = Y.row(i).array().isNaN().count();
       if (gaps_of_row == p) ++summary.without_target;
       if (gaps_of_row == 0 || gaps_of_row == p) continue;
       for (Index a = 0; a < p; ++a) {
         for (Index b = 0; b < a; ++b) {
-          if (std::isnan(y[a]) != std::isnan(y[b])) apart[static_cast<std::size_t>(a * p + b)] = true;
+          apart[static_cast<std::size_t>(a * p + b)] += std::isnan(y[a]) != std::isnan(y[b]) ? 1 : 0;
         }
       }
     }
   });
+  if (const Communicator* processes = rows.processes()) {
+    processes->sum(apart.data(), p * p);
+    std::int64_t counts[] = {summary.rows, summary.without_target, summary.whole_weights ? 0 : 1};
+    processes->sum(counts, 3);
+    summary.rows = counts[0], summary.without_target = counts[1], summary.whole_weights = counts[2] == 0;
+    processes->sum(&summary.copies, 1);  // whole numbers
+  }
   require(summary.rows > 0, "fit: there are no rows with a positive weight");
+  const RowStatistics found = statistics.total(end, rows.processes());
+  summary.weight = found.weight;
   check_total_weight(summary.weight);
-  summary.target_mean.resize(p);
+  summary.target_mean = found.targets.mean;
   for (Index a = 0; a < p; ++a) {
-    require(weight[a] > 0, "fit: output {} has no target at all", a + 1);
-    summary.target_mean[a] = first[a] + sum[a] / weight[a];
+    require(found.targets.weight[a] > 0, "fit: output {} has no target at all", a + 1);
     std::size_t g = 0;
-    while (g < summary.groups.size() && apart[static_cast<std::size_t>(a * p + summary.groups[g].front())]) ++g;
+    while (g < summary.groups.size() && apart[static_cast<std::size_t>(a * p + summary.groups[g].front())] > 0) ++g;
     if (g == summary.groups.size()) summary.groups.emplace_back();
     summary.groups[g].push_back(a);
   }
@@ -115,10 +119,30 @@ void check_data(const SpectralMixtureOptions& options, Index d, Index p) {
 template <Real T>
 SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const SpectralMixtureOptions& options) {
   options.check();
-  std::optional<CheckpointFile> checkpoint;
-  if (options.checkpoint) expect_options(checkpoint.emplace(options.checkpoint), options);
-  CheckpointFile* const saved = checkpoint ? &*checkpoint : nullptr;
   DataRows<T> rows(source);
+  return fit(rows, options);
+}
+
+template <Real T>
+SpectralMixtureMachine SpectralMixtureMachine::fit(const std::vector<RowSource<T>*>& parts,
+                                                   const SpectralMixtureOptions& options,
+                                                   const Communicator& processes) {
+  return processes.together([&] {
+    options.check();
+    require(options.inference == Inference::fourier,
+            "fit: inference '{}' takes all rows in one process; take 'fourier'", inference_name(options.inference));
+    SpectralMixtureOptions agreed = options;
+    agree_on(agreed.execution, processes);
+    DataRows<T> rows(parts, &processes, agreed.execution);
+    return fit(rows, agreed);
+  });
+}
+
+template <Real T>
+SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const SpectralMixtureOptions& options) {
+  std::optional<CheckpointFile> checkpoint;
+  if (options.checkpoint) expect_options(checkpoint.emplace(options.checkpoint, rows.processes()), options);
+  CheckpointFile* const saved = checkpoint ? &*checkpoint : nullptr;
   const Index d = rows.dim_in(), p = rows.dim_out();
   check_data(options, d, p);
   SolveReport before;
@@ -151,8 +175,8 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
     some = {};
     if (options.fit_intercept) machine.intercept_ = summary.target_mean;
     PhaseTimer timer(learnt.report, "posterior of all rows");
-    set_posterior(CountedRows<T>{source, rows.rows(), plan.rows_at_once}, summary.groups, machine.intercept_, options,
-                  learnt, saved);
+    set_posterior(CountedRows<T>{*rows.parts()[0], rows.own_rows(), plan.rows_at_once, rows.processes()},
+                  summary.groups, machine.intercept_, options, learnt, saved);
   }
 
   check_learnt(learnt, machine.intercept_);
@@ -190,7 +214,12 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>& source, const S
   if (saved) finish(*saved, record.report);
   return machine;
 }
-template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<float>&, const SpectralMixtureOptions&);
-template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<double>&, const SpectralMixtureOptions&);
+#define CARMINA_INSTANTIATE(T)                                                                               \
+  template SpectralMixtureMachine SpectralMixtureMachine::fit(RowSource<T>&, const SpectralMixtureOptions&); \
+  template SpectralMixtureMachine SpectralMixtureMachine::fit(const std::vector<RowSource<T>*>&,             \
+                                                              const SpectralMixtureOptions&, const Communicator&);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
 
 }  // namespace carmina

@@ -68,7 +68,7 @@ template <Real T>
 Moments group_moments(const FourierMap<double>& map, const CountedRows<T>& rows, const std::vector<Index>& outputs,
                       const Vector<double>& origin, const Execution& execution, const SavedLoop& saved) {
   GroupRows<T> group(rows, outputs);
-  DataRows<double> data(group);
+  DataRows<double> data({&group}, rows.processes);
   data.read_at_once(rows.at_once);
   Moments moments(map.n_features(), origin(outputs));
   rows_of(map, data, FeatureStorage::none, execution)->moments(moments, saved);

@@ -4,18 +4,20 @@
 #include "core/checkpoint.hpp"
 #include "solvers/evidence/fourier_evidence.hpp"
 
+#include <carmina/core/communicator.hpp>
 #include <carmina/data/rows.hpp>
 
 #include <vector>
 
 namespace carmina {
 
-// A source, the number of its rows, and how many are read together.
+// A source, the number of its rows, how many are read together, and the processes that have the others.
 template <Real T>
 struct CountedRows {
   RowSource<T>& source;
   Index rows;
   Index at_once = Index{1} << 14;
+  const Communicator* processes = nullptr;
 };
 
 // What FourierEvidence<double>::posterior gives for all rows, targets about `origin` (p), in one pass of O(n M^2) for
