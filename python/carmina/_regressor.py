@@ -107,6 +107,9 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         removed when the fit ends. After the process was killed, the same `fit` of an estimator with the same
         parameters goes on from there and gives the same model; a file of another fit is refused.
         `random_state` must be an integer.
+    device : "auto", "cpu", "cuda" or "cuda:1" and so on, default="auto"
+        Where sums over rows of Fourier features are computed; "auto": on a device where there is one and the
+        work is worth its start. `report_.device` says what ran there.
 
     Attributes
     ----------
