@@ -20,7 +20,7 @@ CPP_FILES = $(shell find include src cli mpi python tests fuzz benchmarks papers
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
 .PHONY: help deps build python demo test check test-sanitized test-threads fuzz compile-clang all-compiled bench accuracy \
-        accuracy-data lint format docs clean deps-bench deps-accuracy deps-clang deps-lint deps-docs FORCE
+        accuracy-data cuda test-gpu compile-cuda lint format docs clean deps-bench deps-accuracy deps-clang deps-lint deps-docs FORCE
 .DELETE_ON_ERROR:
 # Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
 .NOTPARALLEL:
@@ -66,6 +66,27 @@ fuzz: deps-clang ## Try inputs of libFuzzer for SECONDS on each reader, model lo
 compile-clang: deps-clang ## Compile the library and the program by clang with -Wconversion -Werror
 	cmake --preset clang
 	cmake --build build/clang -j $(JOBS) --target carmina carmina_program
+
+# A build folder of its own: the library needs no nvcc. For the program and for Python's package alike.
+NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+cuda: python $(VENV)/bin/carmina ## Compile libcarmina_cuda.so (nvcc), beside the program and Python's package
+	@test -n "$(NVCC)" || { echo "make cuda: nvcc is not on the PATH nor in /usr/local/cuda/bin" >&2; exit 1; }
+	cmake --preset release -DCARMINA_CUDA=ON -DCMAKE_CUDA_COMPILER=$(NVCC)
+	cmake --build build/release -j $(JOBS) --target carmina_cuda
+	@cmake --install build/release --prefix $(INSTALLED) --component cuda >/dev/null
+	@cmake --install build/release --prefix $(VENV) --component cuda >/dev/null
+	@install -D $(INSTALLED)/lib/libcarmina_cuda.so \
+	  "$$($(IN_VENV) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/carmina_cuda/libcarmina_cuda.so"
+
+test-gpu: cuda ## Run the tests of devices on this machine's
+	cmake --build build/release -j $(JOBS) --target test_gpu
+	@nvidia-smi -L >/dev/null || { echo "make test-gpu: this machine has no NVIDIA device" >&2; exit 1; }
+	build/release/tests/test_gpu --gtest_brief=1
+
+# Of `make check`: nothing to do without nvcc.
+compile-cuda:
+	@test -z "$(NVCC)" || $(MAKE) cuda
+	@test -n "$(NVCC)" || echo "no nvcc: the backend for devices is not compiled"
 
 bench: python $(VENV)/bin/carmina deps-bench ## Measure the parts (benchmarks/micro) and whole fits beside other software (versus)
 	cmake --preset release -DCARMINA_BENCHMARKS=ON

@@ -1,6 +1,6 @@
 // benchmarks/gpu/fit.cpp -- one fit of generated rows on a device or the CPU, as a line of JSON.
 //
-//   carmina_gpu_fit ROWS INPUTS COMPONENTS OUTPUTS DEVICE LIBRARY [LOSS] [SAVE]
+//   carmina_gpu_fit ROWS INPUTS COMPONENTS OUTPUTS DEVICE LIBRARY [SOLVER|LOSS] [SAVE]
 //
 // Inputs are normal; target a is sin(x_1 + a) + x_2 x_3 / 2 + normal noise of deviation 0.1. The Gaussian kernel's
 // width is the median of distances, alpha = 1e-6 rows, relative residual 1e-6, float. SAVE: a folder for X.bin and
@@ -10,6 +10,7 @@
 #include <carmina/random/philox.hpp>
 #include "models/machine/machine_map.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -54,7 +55,7 @@ std::string quoted(const std::string& text) {
 }
 
 int run(int count, char** words) {
-  require(count >= 7, "carmina_gpu_fit ROWS INPUTS COMPONENTS OUTPUTS DEVICE LIBRARY [LOSS] [SAVE]");
+  require(count >= 7, "carmina_gpu_fit ROWS INPUTS COMPONENTS OUTPUTS DEVICE LIBRARY [SOLVER|LOSS] [SAVE]");
   const Index rows = std::atoll(words[1]), inputs = std::atoll(words[2]), components = std::atoll(words[3]);
   const Index outputs = std::atoll(words[4]);
   Matrix<float> X(rows, inputs), Y(rows, outputs), Z(10000, inputs), truth(10000, outputs);
@@ -70,9 +71,11 @@ int run(int count, char** words) {
   options.tol = 1e-6;
   options.execution.device = words[5];
   options.execution.device_library = words[6];
-  options.loss = make_loss(count > 7 ? words[7] : "squared");
-  const bool squared = std::holds_alternative<Squared>(options.loss);
-  options.solver = squared ? "cg" : "auto";
+  const std::string what = count > 7 ? words[7] : "cg";  // a loss, or a solver of the squared one
+  const auto losses = loss_names();
+  const bool squared = std::find(losses.begin(), losses.end(), what) == losses.end();
+  if (!squared) options.loss = make_loss(what);
+  options.solver = squared ? what : "auto";
   if (!squared) options.tol = 1e-4;
   // The first use of a device starts it, which takes as long whatever the rows.
   const auto start = Clock::now();

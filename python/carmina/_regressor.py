@@ -117,6 +117,9 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         What a level is that the rows of `fit` lacked: an error, or 0 in all of its columns.
     dates : None, "days" or "seconds", default=None
         Of frames: dates as numbers of that unit since 1970-01-01, UTC; None: an error.
+    device : "auto", "cpu", "cuda" or "cuda:1" and so on, default="auto"
+        Where sums over rows of Fourier features are computed; "auto": on a device where there is one and the
+        work is worth its start. `report_.device` says what ran there.
 
     Attributes
     ----------

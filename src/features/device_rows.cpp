@@ -7,17 +7,21 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
+#include <string>
+#include <vector>
 
 namespace carmina {
 namespace {
 
 constexpr Index slice = carmina_cuda_slice;
-constexpr Index copied_together = 4096;    // rows that a thread brings into the transfer buffer at a time
-constexpr double block_bytes = 32e6;       // of such a buffer
-constexpr double usable = 0.85;            // part of the free memory
-constexpr double half_roundoff = 0x1p-11;  // of features in the preconditioner
-constexpr Index sums_columns = 64;         // columns of a product that memory is planned for
+constexpr Index copied_together = 4096;         // rows that a thread brings into the transfer buffer at a time
+constexpr double block_bytes = 32e6;            // of such a buffer
+constexpr double usable = 0.85;                 // part of the free memory
+constexpr Index most_sampled = Index{1} << 18;  // rows of a preconditioner
+constexpr double half_roundoff = 0x1p-11;       // of features in the preconditioner
+constexpr Index sums_columns = 64;              // columns of a product that memory is planned for
 
 // Frequencies in turns.
 template <Real T>
@@ -129,17 +133,24 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
     const double noise = 2 * delta * total_weight / std::sqrt(static_cast<double>(wanted) * m);
     if (task_.precision == carmina_cuda_double || m < smallest_factor || !(alpha >= 2 * half_roundoff * noise))
       return {};
-    const HeldRows<T> some = this->subset(wanted);
-    Matrix<T> inputs(some.rows(), data_.dim_in());
-    bring(some.X.data(), data_.dim_in(), some.rows(), inputs.data());
-    const Matrix<float> X = inputs.template cast<float>();
-    const Vector<float> weights = some.weights.template cast<float>();
-    const double weight =
-        some.weights.size() > 0 ? some.weights.template cast<double>().sum() : static_cast<double>(some.rows());
     hold_rows();
+    // A Gram matrix costs little there beside a pass: more rows, fewer iterations.
+    wanted = std::max(wanted, std::min<Index>(this->rows() / 8, most_sampled));
+    const double factor = delta * total_weight * scale_ * scale_;
     int positive = 0;
-    done(device_.api->precondition(handle_.get(), X.rows(), X.data(), weights.size() > 0 ? weights.data() : nullptr,
-                                   delta * total_weight / weight * scale_ * scale_, centred, alpha, &positive));
+    if (task_.resident && task_.precision == carmina_cuda_split) {
+      const std::vector<std::int64_t> numbers = spread(wanted);
+      done(device_.api->precondition(handle_.get(), static_cast<Index>(numbers.size()), nullptr, nullptr,
+                                     numbers.data(), factor, centred, alpha, &positive));
+    } else {
+      const HeldRows<T> some = this->subset(wanted);
+      Matrix<T> inputs(some.rows(), data_.dim_in());
+      bring(some.X.data(), data_.dim_in(), some.rows(), inputs.data());
+      const Matrix<float> X = inputs.template cast<float>();
+      const Vector<float> w = some.weights.template cast<float>();
+      done(device_.api->precondition(handle_.get(), X.rows(), X.data(), w.size() > 0 ? w.data() : nullptr, nullptr,
+                                     factor, centred, alpha, &positive));
+    }
     if (positive == 0) return {};
     factored_ = true;
     return [this](const Matrix<double>& R, Matrix<double>& Z) {
@@ -150,6 +161,35 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
       done(device_.api->solve(handle_.get(), R.cols(), unit.data(), Z.data()));
       Z = Z * size.asDiagonal();
     };
+  }
+
+  void gram(const Vector<double>& u, Matrix<double>& out) const override {
+    if (!multiplies_halves()) return Base::gram(u, out);
+    const Index m = this->features();
+    out.setZero(m + 1, m + 1);
+    const double largest = u.maxCoeff();
+    if (!(largest > 0)) return;
+    out.topLeftCorner(m, m) = product_of_features("weighing", &u, largest);
+    Matrix<double> sums;
+    adjoint(u, sums);
+    out.row(m).head(m) = sums.col(0).transpose();
+    out(m, m) = u.sum();
+  }
+
+  void moments(Moments& into, const SavedLoop& saved) const override {
+    if (saved.in || data_.has_missing_targets() || !multiplies_halves()) return Base::moments(into, saved);
+    const Index m = this->features(), p = this->outputs();
+    double largest = largest_weight_;
+    if (!task_.resident) {
+      const Vector<double> w = this->weights();
+      largest = w.size() > 0 ? w.maxCoeff() : 1;
+    }
+    into.sums.topLeftCorner(m, m) += product_of_features("fitting", nullptr, largest);
+    const RowSums sums = this->sums(into.origin);
+    into.sums.block(m, 0, p, m) += sums.cross.transpose();
+    into.sums.row(m + p).head(m) += sums.feature_sums.transpose();
+    into.sums.bottomRightCorner(p + 1, p + 1) += products_of_targets(into.origin);
+    into.rows += this->rows();
   }
 
   std::string on_device() const override {
@@ -166,6 +206,55 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
 
  private:
   static constexpr double smallest_factor = 1024;
+
+  // Whether Gram matrices are made there. Of streamed rows that no pass has seen yet, one pass tells.
+  bool multiplies_halves() const {
+    if (task_.precision != carmina_cuda_split) return false;
+    hold_rows();
+    if (!task_.resident && sums_ + products_ == 0) (void)sums(Vector<double>::Zero(this->outputs()));
+    return task_.precision == carmina_cuda_split;
+  }
+
+  // sum u phi phiᵀ, lower triangle; u null: the weights.
+  Matrix<double> product_of_features(const char* phase, const Vector<double>* u, double largest) const {
+    Matrix<double> H = Matrix<double>::Zero(this->features(), this->features());
+    done(device_.api->begin_gram(handle_.get(), largest));
+    each_block(phase, [&](Index first, Index count) {
+      done(device_.api->add_gram(handle_.get(), first, count, u ? u->data() + first : nullptr));
+    });
+    done(device_.api->end_gram(handle_.get(), H.data()));
+    ++sums_;
+    return H * (scale_ * scale_);
+  }
+
+  // sum w t tᵀ with t = [y - origin, 1], both triangles.
+  Matrix<double> products_of_targets(const Vector<double>& origin) const {
+    const Index p = this->outputs();
+    SegmentedSum sum({{p + 1, p + 1}});
+    data_.for_blocks("fitting", execution_, [&](const RowBlock<T>& block) {
+      sum.add(block, this->grid_, execution_, [&](Index first, Index last, std::vector<Matrix<double>>& part) {
+        Vector<double> t(p + 1);
+        for (Index i = first; i < last; ++i) {
+          for (Index a = 0; a < p; ++a) t[a] = static_cast<double>(block.Y[i * block.y_stride + a]) - origin[a];
+          t[p] = 1;
+          part[0].noalias() += (block.weights ? static_cast<double>(block.weights[i]) : 1.0) * t * t.transpose();
+        }
+      });
+    });
+    sum.close();
+    return sum.total()[0];
+  }
+
+  // Every row whose number times wanted / rows passes a whole number, as subset() takes them.
+  std::vector<std::int64_t> spread(Index wanted) const {
+    const double step = std::min(1.0, static_cast<double>(wanted) / static_cast<double>(this->rows()));
+    std::vector<std::int64_t> numbers;
+    for (Index k = 0; k < wanted; ++k) {
+      const auto at = static_cast<Index>(std::ceil(static_cast<double>(k + 1) / step)) - 1;
+      if (at < this->rows()) numbers.push_back(at);
+    }
+    return numbers;
+  }
 
   void done(int status) const { backend::require_done(device_, status); }
 
@@ -188,6 +277,7 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
       X = static_cast<T*>(inputs), Y = static_cast<T*>(targets), w = static_cast<T*>(weights);
     };
     const auto submit = [&] {
+      largest_weight_ = std::max(largest_weight_, static_cast<double>(Eigen::Map<const Vector<T>>(w, held).maxCoeff()));
       done(device_.api->submit(handle_.get(), first, held));
       each(first, held);
       first += held, held = 0;
@@ -277,6 +367,7 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
   mutable backend::DeviceHandle handle_;
   mutable Index sums_ = 0, products_ = 0;
   mutable bool factored_ = false;
+  mutable double largest_weight_ = 0;
   mutable double copying_ = 0;
 };
 

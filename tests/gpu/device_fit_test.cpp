@@ -70,9 +70,22 @@ void expect_same_predictions(const FitOptions& on_device, double bound, Index ro
 TEST_P(DeviceFit, ConjugateGradientsAreTheCpus) {
   FitOptions options = options_for(execution());
   options.tol = 1e-7;
+  options.alpha = 0.1;
   expect_same_predictions<float>(options, 1e-4);
   options.tol = 1e-12;
   expect_same_predictions<double>(options, 1e-9);
+}
+
+TEST_P(DeviceFit, DirectSolutionsAndNewtonsStepsTakeItsGramMatrices) {
+  FitOptions options = options_for(execution());
+  options.solver = "direct";
+  options.n_components = 60;
+  options.alpha = 0.1;
+  expect_same_predictions<float>(options, 1e-4, 1100);
+  options.solver = "newton";
+  options.loss = Huber(0.5);
+  options.tol = 1e-8;
+  expect_same_predictions<float>(options, 1e-4, 1100);
 }
 
 TEST_P(DeviceFit, VectorFieldsGoByTheirExpansion) {

@@ -1,6 +1,7 @@
 // tests/gpu/device_rows_test.cpp -- the door on a device beside the door on the CPU and dense products in double.
 #include "features/device_rows.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends.hpp"
@@ -198,6 +199,52 @@ TEST_P(DeviceRows, MissingTargetsAreLeftOut) {
   here->normal(random_matrix(80, 3, 4), in);
   there->normal(random_matrix(80, 3, 4), out);
   EXPECT_LT(testing::max_difference(in, out), 1e-9 * in.norm());
+}
+
+// Gram matrices of float rows are made there, to the bound of features: with weights of their own, zeros among them.
+TEST_P(DeviceRows, GramMatricesAreDense) {
+  for (const auto& [n, units] : {std::pair<Index, Index>{3, 1}, {1500, 40}, {5000, 150}}) {
+    const Problem<float> problem(n, 5, 2, units, true);
+    const Matrix<double> phi = problem.features();
+    Matrix<double> z(n, 2 * units + 1);
+    z << phi, Vector<double>::Ones(n);
+    Vector<double> u = 1e-3 * random_matrix(n, 1, 21).col(0).cwiseAbs();
+    for (Index i = 0; i < n; i += 4) u[i] = 0;
+    for (const bool streamed : {false, true}) {
+      const auto ask_gram = [&](const Execution& where) {
+        MemoryRows<float> memory(problem.X, problem.Y, problem.w.data());
+        const DataRows<float> rows(memory);
+        const auto door = rows_of(problem.map, rows, FeatureStorage::none, where);
+        Matrix<double> H;
+        door->gram(u, H);
+        Moments moments(2 * units, Vector<double>::Constant(2, 0.3));
+        door->moments(moments);
+        EXPECT_THAT(door->on_device(), ::testing::HasSubstr(streamed ? "in blocks" : "kept there"));
+        return std::pair{H, moments};
+      };
+      const Execution where =
+          streamed ? in_least_memory(execution(), [&](const Execution& little) { ask(problem, little); }) : execution();
+      if (streamed && n < 2000) continue;  // one block holds them
+      const auto [H, moments] = ask_gram(where);
+      const double bound = 2e-5 / static_cast<double>(units);
+      const Matrix<double> dense = z.transpose() * u.asDiagonal() * z;
+      EXPECT_LT(testing::max_difference(Matrix<double>(H.triangularView<Eigen::Lower>()),
+                                        Matrix<double>(dense.triangularView<Eigen::Lower>())),
+                2 * std::sqrt(units) * bound * u.sum());
+      Matrix<double> all(n, 2 * units + 3);
+      all << phi, (problem.Y.cast<double>().array() - 0.3).matrix(), Vector<double>::Ones(n);
+      const Matrix<double> sums = all.transpose() * problem.w.cast<double>().asDiagonal() * all;
+      const double largest = problem.Y.cwiseAbs().maxCoeff() + 1;
+      EXPECT_LT(testing::max_difference(Matrix<double>(moments.sums.triangularView<Eigen::Lower>()),
+                                        Matrix<double>(sums.triangularView<Eigen::Lower>())),
+                2 * std::sqrt(units) * bound * largest * problem.w.cast<double>().sum());
+      EXPECT_EQ(moments.rows, n);
+      // Run to run, every bit.
+      const auto again = ask_gram(where);
+      EXPECT_EQ(H, again.first);
+      EXPECT_EQ(moments.sums, again.second.sums);
+    }
+  }
 }
 
 // What a device does not compute, the CPU does behind the same door.

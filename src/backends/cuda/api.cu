@@ -94,9 +94,16 @@ const carmina_cuda_api table = {
     [](carmina_cuda_rows* rows, int64_t first, int64_t count, double* F) {
       return with(rows, [&](Rows& of) { of.forward_block(first, count, F); });
     },
-    [](carmina_cuda_rows* rows, int64_t count, const float* X, const float* weights, double scale, int centred,
-       double alpha, int* positive) {
-      return with(rows, [&](Rows& of) { *positive = of.precondition(count, X, weights, scale, centred != 0, alpha); });
+    [](carmina_cuda_rows* rows, double largest) { return with(rows, [&](Rows& of) { of.begin_gram(largest); }); },
+    [](carmina_cuda_rows* rows, int64_t first, int64_t count, const double* u) {
+      return with(rows, [&](Rows& of) { of.add_gram(first, count, u); });
+    },
+    [](carmina_cuda_rows* rows, double* H) { return with(rows, [&](Rows& of) { of.end_gram(H); }); },
+    [](carmina_cuda_rows* rows, int64_t count, const float* X, const float* weights, const int64_t* numbers,
+       double factor, int centred, double alpha, int* positive) {
+      return with(rows, [&](Rows& of) {
+        *positive = of.precondition(count, X, weights, numbers, factor, centred != 0, alpha);
+      });
     },
     [](carmina_cuda_rows* rows, int64_t q, const double* R, double* Z) {
       return with(rows, [&](Rows& of) { of.solve(q, R, Z); });

@@ -82,11 +82,19 @@ struct carmina_cuda_api {
   int (*set_coefficients)(struct carmina_cuda_rows*, int64_t q, const double* C);
   int (*forward_block)(struct carmina_cuda_rows*, int64_t first, int64_t count, double* F);
 
-  /* A factor in float of M = scale (H - g gᵀ / w) + alpha I, H = sum w phi phiᵀ, g = sum w phi, w the sum of weights of
-   * these rows (X (count, inputs) and weights (count) or null, in float); without the second term unless centred.
-   * `positive`: whether M was positive definite; then solve gives Z = M⁻¹ R, (2 units, q). */
-  int (*precondition)(struct carmina_cuda_rows*, int64_t count, const float* X, const float* weights, double scale,
-                      int centred, double alpha, int* positive);
+  /* H = sum u phi phiᵀ of all rows, lower triangle, to 22 bits, of float rows in `carmina_cuda_split` alone: begin, a
+   * call for each block as in a sum, end. u (count) of a block, or null: the weights; `largest`: of all u. H (2 units,
+   * 2 units). */
+  int (*begin_gram)(struct carmina_cuda_rows*, double largest);
+  int (*add_gram)(struct carmina_cuda_rows*, int64_t first, int64_t count, const double* u);
+  int (*end_gram)(struct carmina_cuda_rows*, double* H);
+
+  /* A factor in float of M = (factor / w) (H - g gᵀ / w) + alpha I, H = sum w phi phiᵀ, g = sum w phi, w the sum of
+   * weights of `count` rows: X (count, inputs) and weights (count) or null, in float; or, of resident rows in
+   * `carmina_cuda_split`, those with these numbers. Without the second term unless centred. `positive`: whether M was
+   * positive definite; then solve gives Z = M⁻¹ R, (2 units, q). */
+  int (*precondition)(struct carmina_cuda_rows*, int64_t count, const float* X, const float* weights,
+                      const int64_t* numbers, double factor, int centred, double alpha, int* positive);
   int (*solve)(struct carmina_cuda_rows*, int64_t q, const double* R, double* Z);
 
   int (*seconds)(struct carmina_cuda_rows*, struct carmina_cuda_seconds* into);

@@ -10,9 +10,12 @@ namespace carmina::cuda {
 // Features times root_i of rows, transposed, as groups of 8 features by 32 rows: (2 padded units / 8, chunks, 32)
 // lanes, cosines first. A warp makes a tile of 16 frequencies for 32 rows. roots: (32 chunks), zero where there is no
 // row.
+// `rest`: what the halves leave out, as halves too, or null.
+template <bool both>
 __global__ void __launch_bounds__(256)
     split_features(const uint4* __restrict__ rows, int row_groups, int chunks, const uint4* __restrict__ frequencies,
-                   int padded, int steps, const float* __restrict__ roots, uint4* __restrict__ out) {
+                   int padded, int steps, const float* __restrict__ roots, uint4* __restrict__ out,
+                   uint4* __restrict__ rest) {
   const int lane = threadIdx.x % 32, warp = blockIdx.x * 8 + threadIdx.x / 32;
   const int chunk = warp % chunks, tile = warp / chunks;
   if (tile * 16 >= padded) return;
@@ -26,24 +29,36 @@ __global__ void __launch_bounds__(256)
       multiply_add(c[n], low, high, rows[(static_cast<size_t>(group) * steps + s) * 32 + lane]);
     }
   }
-  uint32_t words[2][2][4];  // cosine, sine; frequency lane / 4 or 8 further; rows
+  uint32_t words[2][2][4], rests[2][2][4];  // cosine, sine; frequency lane / 4 or 8 further; rows
 #pragma unroll
   for (int n = 0; n < 4; ++n) {
     const float* root = roots + chunk * 32 + 8 * n + 2 * (lane % 4);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      float cosine[2], sine[2];
-      turn(c[n][2 * h], cosine[0], sine[0]);
-      turn(c[n][2 * h + 1], cosine[1], sine[1]);
-      words[0][h][n] = pair_of(root[0] * cosine[0], root[1] * cosine[1]);
-      words[1][h][n] = pair_of(root[0] * sine[0], root[1] * sine[1]);
+      float f[2][2];
+      turn(c[n][2 * h], f[0][0], f[1][0]);
+      turn(c[n][2 * h + 1], f[0][1], f[1][1]);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const float first = root[0] * f[k][0], second = root[1] * f[k][1];
+        words[k][h][n] = pair_of(first, second);
+        if constexpr (both) {
+          const float2 halves = __half22float2(reinterpret_cast<const __half2&>(words[k][h][n]));
+          rests[k][h][n] = pair_of(first - halves.x, second - halves.y);
+        }
+      }
     }
   }
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const int group = k / 2 * (padded / 8) + 2 * tile + k % 2;
+    const size_t at = (static_cast<size_t>(group) * chunks + chunk) * 32 + lane;
     const uint32_t* four = words[k / 2][k % 2];
-    out[(static_cast<size_t>(group) * chunks + chunk) * 32 + lane] = {four[0], four[1], four[2], four[3]};
+    out[at] = {four[0], four[1], four[2], four[3]};
+    if constexpr (both) {
+      four = rests[k / 2][k % 2];
+      rest[at] = {four[0], four[1], four[2], four[3]};
+    }
   }
 }
 
@@ -52,18 +67,22 @@ __global__ void __launch_bounds__(256)
 // their sums cannot hold, always downwards, which over many rows would be more than a small alpha: after `gram_open`
 // chunks their sums are added up outside.
 constexpr int gram_tile = 128, gram_stages = 4, gram_open = 4;
+// `both`: with what the halves left out (F', products F F', F' F), to 22 bits.
+template <bool both, class Sum>
 __global__ void __launch_bounds__(256, 1)
-    add_gram(const uint4* __restrict__ F, int chunks, float* __restrict__ C, int order) {
+    add_gram(const uint4* __restrict__ F, const uint4* __restrict__ rest, int chunks, Sum* __restrict__ C, int order) {
+  constexpr int parts = both ? 2 : 1, side = 512 * parts, stage = 2 * side;
   const int row = blockIdx.x, column = blockIdx.y;
   if (column > row) return;
-  extern __shared__ uint4 shared[];  // (stages, 2, 16, 32)
+  extern __shared__ uint4 shared[];  // (stages, 2, parts, 16, 32)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int down = warp / 4, across = warp % 4;
   const auto load = [&](int chunk) {
-    uint4* const to = shared + chunk % gram_stages * 1024;
-    for (int i = threadIdx.x; chunk < chunks && i < 1024; i += 256) {
-      const int group = i % 512 / 32 + 16 * (i < 512 ? row : column);
-      __pipeline_memcpy_async(to + i, F + (static_cast<size_t>(group) * chunks + chunk) * 32 + i % 32, 16);
+    uint4* const to = shared + chunk % gram_stages * stage;
+    for (int i = threadIdx.x; chunk < chunks && i < stage; i += 256) {
+      const int group = i % 512 / 32 + 16 * (i < side ? row : column);
+      const uint4* from = i % side < 512 ? F : rest;
+      __pipeline_memcpy_async(to + i, from + (static_cast<size_t>(group) * chunks + chunk) * 32 + i % 32, 16);
     }
     __pipeline_commit();
   };
@@ -73,16 +92,24 @@ __global__ void __launch_bounds__(256, 1)
     __pipeline_wait_prior(gram_stages - 2);
     __syncthreads();
     load(k + gram_stages - 1);
-    const uint4* a = shared + k % gram_stages * 1024 + down * 8 * 32 + lane;
-    const uint4* b = shared + k % gram_stages * 1024 + 512 + across * 4 * 32 + lane;
-    uint4 right[4];
+    const uint4* a = shared + k % gram_stages * stage + down * 8 * 32 + lane;
+    const uint4* b = shared + k % gram_stages * stage + side + across * 4 * 32 + lane;
+    uint4 right[parts][4];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) right[j] = b[j * 32];
+    for (int j = 0; j < 4 * parts; ++j) right[j / 4][j % 4] = b[j / 4 * 512 + j % 4 * 32];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const uint4 low = a[2 * i * 32], high = a[(2 * i + 1) * 32];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) multiply_add_groups(c[i][j], low, high, right[j]);
+      for (int j = 0; j < 4; ++j) {
+        if constexpr (both) multiply_add_groups(c[i][j], low, high, right[parts - 1][j]);
+        multiply_add_groups(c[i][j], low, high, right[0][j]);
+      }
+      if constexpr (both) {
+        const uint4 rest_low = a[512 + 2 * i * 32], rest_high = a[512 + (2 * i + 1) * 32];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) multiply_add_groups(c[i][j], rest_low, rest_high, right[0][j]);
+      }
     }
     if (k % gram_open != gram_open - 1 && k + 1 < chunks) continue;
 #pragma unroll
@@ -92,15 +119,16 @@ __global__ void __launch_bounds__(256, 1)
       open = 0;
     }
   }
-  float* const to = C + static_cast<size_t>(row * gram_tile + down * 64 + lane / 4) * order + column * gram_tile +
-                    across * 32 + 2 * (lane % 4);
+  Sum* const to = C + static_cast<size_t>(row * gram_tile + down * 64 + lane / 4) * order + column * gram_tile +
+                  across * 32 + 2 * (lane % 4);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
-      for (int k = 0; k < 4; ++k)
+      for (int k = 0; k < 4; ++k) {
         to[static_cast<size_t>(16 * i + 8 * (k / 2)) * order + 8 * j + k % 2] += sums[i][j][k];
+      }
     }
   }
 }

@@ -8,36 +8,35 @@
 namespace carmina::cuda {
 namespace {
 
-constexpr int64_t rows_at_once = 16384;
-
-// H and, when centred, g.
-void make_gram(const PreconditionerInput& in, float* H, float* g, int order, cudaStream_t stream) {
-  const int bytes = gram_stages * 1024 * static_cast<int>(sizeof(uint4));
-  check(cudaFuncSetAttribute(add_gram, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "preparing");
-  check(cudaMemsetAsync(H, 0, sizeof(float) * order * order, stream), "preparing");
-  check(cudaMemsetAsync(g, 0, sizeof(float) * order, stream), "preparing");
-  const int64_t most = std::min(rows_at_once, (in.count + 31) / 32 * 32);
-  Buffer<uint4> features(static_cast<size_t>(order) / 8 * most);
-  for (int64_t first = 0; first < in.count; first += rows_at_once) {
-    const int64_t rows = std::min(rows_at_once, in.count - first);
+// H += F Fᵀ and, where wanted, g += sums of features, of rows [0, count).
+template <bool both, class Sum>
+void add_rows(const SplitOperands& of, int64_t count, const float* roots, Sum* H, float* g, cudaStream_t stream) {
+  constexpr int64_t rows_at_once = both ? 4096 : 16384;
+  constexpr int bytes = gram_stages * (both ? 2048 : 1024) * static_cast<int>(sizeof(uint4));
+  const auto order = static_cast<int>(2 * of.padded_units);
+  check(cudaFuncSetAttribute(add_gram<both, Sum>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "preparing");
+  const auto most = static_cast<size_t>(std::min(rows_at_once, (count + 31) / 32 * 32));
+  Buffer<uint4> features(static_cast<size_t>(order) / 8 * most), rest(both ? features.size() : 0);
+  for (int64_t first = 0; first < count; first += rows_at_once) {
+    const int64_t rows = std::min(rows_at_once, count - first);
     const int chunks = static_cast<int>((rows + 31) / 32), groups = static_cast<int>((rows + 7) / 8);
-    const int tiles = static_cast<int>(in.of.padded_units / 16);
-    split_features<<<(tiles * chunks + 7) / 8, 256, 0, stream>>>(
-        in.of.rows + first / 8 * in.of.steps * 32, groups, chunks, in.of.frequencies,
-        static_cast<int>(in.of.padded_units), in.of.steps, in.roots + first, features.data());
+    const int tiles = static_cast<int>(of.padded_units / 16), side = order / gram_tile;
+    split_features<both><<<(tiles * chunks + 7) / 8, 256, 0, stream>>>(
+        of.rows + first / 8 * of.steps * 32, groups, chunks, of.frequencies, static_cast<int>(of.padded_units),
+        of.steps, roots + first, features.data(), rest.data());
     check_launch("making features");
-    if (in.centred) {
-      add_feature_sums<<<order / 64, 256, 0, stream>>>(features.data(), chunks, in.roots + first, g);
-      check_launch("summing features");
-    }
-    const int side = order / gram_tile;
-    add_gram<<<dim3(side, side), 256, bytes, stream>>>(features.data(), chunks, H, order);
+    if (g) add_feature_sums<<<order / 64, 256, 0, stream>>>(features.data(), chunks, roots + first, g);
+    add_gram<both><<<dim3(side, side), 256, bytes, stream>>>(features.data(), rest.data(), chunks, H, order);
     check_launch("multiplying features");
   }
   check(cudaStreamSynchronize(stream), "multiplying features");  // before `features` goes
 }
 
 }  // namespace
+
+void add_gram_of(const SplitOperands& of, int64_t count, const float* roots, double* H, cudaStream_t stream) {
+  add_rows<true>(of, count, roots, H, nullptr, stream);
+}
 
 bool factor_preconditioner(const PreconditionerInput& in, Buffer<float>& factor, Buffer<float>& inverses, int* flag,
                            cudaStream_t stream) {
@@ -46,7 +45,9 @@ bool factor_preconditioner(const PreconditionerInput& in, Buffer<float>& factor,
   inverses.resize(static_cast<size_t>(blocks) * block_order * block_order);
   float* const A = factor.data();
   Buffer<float> sums(static_cast<size_t>(order));
-  make_gram(in, A, sums.data(), order, stream);
+  check(cudaMemsetAsync(A, 0, sizeof(float) * factor.size(), stream), "preparing");
+  check(cudaMemsetAsync(sums.data(), 0, sizeof(float) * sums.size(), stream), "preparing");
+  add_rows<false>(in.of, in.count, in.roots, A, in.centred ? sums.data() : nullptr, stream);
   shift_gram<<<dim3((order + 255) / 256, order), 256, 0, stream>>>(
       A, order, static_cast<int>(in.of.units), static_cast<int>(in.of.padded_units), in.centred ? sums.data() : nullptr,
       in.weight, in.scale, in.alpha);

@@ -5,6 +5,10 @@
 
 namespace carmina::cuda {
 
+// H (order, order) += sum r_i^2 phi phiᵀ to 22 bits, lower triangle, order 2 padded units; r_i (zero from `count` to a
+// multiple of 32) at most 1.
+void add_gram_of(const SplitOperands& of, int64_t count, const float* roots, double* H, cudaStream_t stream);
+
 // M = scale (H - g gᵀ / w) + alpha I of rows with these square roots of weights (zero from `count` to a multiple of
 // 32), order 2 padded units, and its factor; what follows a unit's place up to the padding is the identity.
 struct PreconditionerInput {

@@ -31,7 +31,7 @@ __global__ void pack_rows(const T* __restrict__ x, int64_t count, int inputs, in
 
 // Frequencies times scale_k as tiles of 16: (tiles, steps, 2, 32) lanes.
 static __global__ void pack_frequencies(const double* __restrict__ w, int64_t count, int inputs, int steps,
-                                 const float* __restrict__ scale, int64_t tiles, uint4* __restrict__ out) {
+                                        const float* __restrict__ scale, int64_t tiles, uint4* __restrict__ out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at >= tiles * steps * 2 * 32) return;
   const int lane = static_cast<int>(at % 32), half = static_cast<int>(at / 32 % 2);
@@ -48,7 +48,7 @@ static __global__ void pack_frequencies(const double* __restrict__ w, int64_t co
 
 // The same in groups of 8: (groups, steps, 32) lanes.
 static __global__ void group_frequencies(const double* __restrict__ w, int64_t count, int inputs, int steps,
-                                  const float* __restrict__ scale, int64_t groups, uint4* __restrict__ out) {
+                                         const float* __restrict__ scale, int64_t groups, uint4* __restrict__ out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at >= groups * steps * 32) return;
   const int lane = static_cast<int>(at % 32), step = static_cast<int>(at / 32 % steps);
@@ -150,11 +150,25 @@ __global__ void widen(const T* F, int64_t count, int q, int first, double* out) 
   if (at < count * P && first + at % P < q) out[at / P * q + first + at % P] = static_cast<double>(F[at]);
 }
 
-// Square roots of weights as floats; zero beyond the rows.
+// Square roots of scaled weights (null: all one) as floats; zero beyond the rows.
 template <class T>
-__global__ void roots_of(const T* weights, int64_t count, int64_t padded, float* roots) {
+__global__ void roots_of(const T* weights, double scale, int64_t count, int64_t padded, float* roots) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
-  if (at < padded) roots[at] = at < count ? sqrtf(weights ? static_cast<float>(weights[at]) : 1.0f) : 0.0f;
+  if (at >= padded) return;
+  roots[at] = at < count ? static_cast<float>(sqrt(scale * (weights ? static_cast<double>(weights[at]) : 1.0))) : 0.0f;
+}
+
+// Rows by their numbers among packed ones, packed again, with the roots of their weights; zero beyond `count`.
+static __global__ void gather_rows(const uint4* __restrict__ rows, const float* __restrict__ weights,
+                                   const int64_t* __restrict__ numbers, int64_t count, int steps, int64_t groups,
+                                   uint4* __restrict__ out, float* __restrict__ roots) {
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+  if (at >= groups * steps * 32) return;
+  const int lane = static_cast<int>(at % 32), step = static_cast<int>(at / 32 % steps);
+  const int64_t place = at / 32 / steps * group_rows + lane / 4;
+  const int64_t row = place < count ? numbers[place] : -1;
+  out[at] = row < 0 ? uint4{0, 0, 0, 0} : rows[(row / 8 * steps + step) * 32 + row % 8 * 4 + lane % 4];
+  if (step == 0 && lane % 4 == 0) roots[place] = row < 0 ? 0.0f : sqrtf(weights[row]);
 }
 
 }  // namespace carmina::cuda

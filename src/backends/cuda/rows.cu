@@ -106,31 +106,35 @@ void Rows::solve(int64_t q, const double* R, double* Z) {
   spent_.computing += clock.seconds();
 }
 
-bool Rows::precondition(int64_t count, const float* X, const float* weights, double scale, bool centred, double alpha) {
+bool Rows::precondition(int64_t count, const float* X, const float* weights, const int64_t* numbers, double factor,
+                        bool centred, double alpha) {
   const Clock clock;
   order_ = 0;
   const int64_t groups = (count + 31) / 32 * 4;
-  Buffer<float> x(static_cast<size_t>(count * inputs_)), w(static_cast<size_t>(weights ? count : 0));
   Buffer<float> roots(static_cast<size_t>(8 * groups));
   Buffer<uint4> halves(static_cast<size_t>(groups * steps_ * 32));
-  to_device(x.data(), X, x.size(), work_);
-  double weight = static_cast<double>(count);
-  if (weights) {
-    weight = 0;
-    for (int64_t i = 0; i < count; ++i) weight += static_cast<double>(weights[i]);
-    to_device(w.data(), weights, w.size(), work_);
-  }
   check(cudaMemsetAsync(flags_.data() + 1, 0, sizeof(int), work_), "preparing");
-  pack_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(
-      x.data(), count, inputs_, steps_, scale_.data(), groups, largest_turns, flags_.data() + 1, halves.data());
-  roots_of<<<blocks_for(8 * groups), threads, 0, work_>>>(weights ? w.data() : nullptr, count, 8 * groups,
-                                                          roots.data());
-  check_launch("packing rows");
+  Buffer<float> x(static_cast<size_t>(numbers ? 0 : count * inputs_)), w(static_cast<size_t>(weights ? count : 0));
+  if (numbers) {
+    take_rows(numbers, count, halves.data(), roots.data());
+  } else {
+    to_device(x.data(), X, x.size(), work_);
+    if (weights) to_device(w.data(), weights, w.size(), work_);
+    pack_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(
+        x.data(), count, inputs_, steps_, scale_.data(), groups, largest_turns, flags_.data() + 1, halves.data());
+    roots_of<<<blocks_for(8 * groups), threads, 0, work_>>>(weights ? w.data() : nullptr, 1.0, count, 8 * groups,
+                                                            roots.data());
+    check_launch("packing rows");
+  }
   int large = 0;
+  std::vector<float> of_rows(static_cast<size_t>(count));
   to_host(&large, flags_.data() + 1, 1, work_);
+  to_host(of_rows.data(), roots.data(), of_rows.size(), work_);
   work_.wait();
+  double weight = 0;
+  for (const float root : of_rows) weight += static_cast<double>(root) * static_cast<double>(root);
   bool positive = false;
-  if (large == 0) {
+  if (large == 0 && weight > 0) {
     const SplitOperands of{
         halves.data(), tiles_of_frequencies_.data(), groups_of_frequencies_.data(), units_, padded_units_, steps_};
     const PreconditionerInput input{of,
@@ -138,13 +142,34 @@ bool Rows::precondition(int64_t count, const float* X, const float* weights, dou
                                     roots.data(),
                                     centred,
                                     static_cast<float>(weight),
-                                    static_cast<float>(scale),
+                                    static_cast<float>(factor / weight),
                                     static_cast<float>(alpha)};
     positive = factor_preconditioner(input, factor_, inverses_, flags_.data() + 1, work_);
   }
   if (positive) order_ = 2 * padded_units_;
   spent_.computing += clock.seconds();
   return positive;
+}
+
+void Rows::begin_gram(double largest) {
+  int power = 0;
+  std::frexp(largest, &power);
+  gram_scale_ = std::ldexp(1.0, -power);
+  gram_.at_least(static_cast<size_t>(4 * padded_units_ * padded_units_));
+  check(cudaMemsetAsync(gram_.data(), 0, sizeof(double) * gram_.size(), work_), "preparing");
+}
+
+void Rows::end_gram(double* H) {
+  const Clock clock;
+  const int64_t order = 2 * padded_units_;
+  std::vector<double> row(static_cast<size_t>(order));
+  for (int64_t i = 0; i < 2 * units_; ++i) {
+    const auto place = [&](int64_t k) { return k < units_ ? k : padded_units_ + k - units_; };
+    to_host(row.data(), gram_.data() + place(i) * order, static_cast<size_t>(place(i) + 1), work_);
+    work_.wait();
+    for (int64_t j = 0; j <= i; ++j) H[i * 2 * units_ + j] = row[static_cast<size_t>(place(j))] / gram_scale_;
+  }
+  spent_.computing += clock.seconds();
 }
 
 size_t Rows::bytes(const carmina_cuda_task& task, int64_t q) {
@@ -164,6 +189,9 @@ size_t Rows::bytes(const carmina_cuda_task& task, int64_t q) {
   total += together * static_cast<double>(chunk) * (1 + 2 * static_cast<double>(padded) / static_cast<double>(slice));
   total += static_cast<double>(8 * q * (chunk + 2 * padded)) +
            static_cast<double>(2 * padded * q) * 2 * static_cast<double>(number);
+  // A preconditioner, of orders where it is made there, with the features of its rows.
+  const auto order = static_cast<double>(2 * padded);
+  if (order >= 1024) total += order * (4 * order + 2 * 16384);
   return static_cast<size_t>(total);
 }
 

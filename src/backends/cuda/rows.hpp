@@ -31,7 +31,11 @@ class Rows {
   virtual void end_sum(double* out, double* target_sums) = 0;
   virtual void set_coefficients(int64_t q, const double* C) = 0;
   virtual void forward_block(int64_t first, int64_t count, double* F) = 0;
-  bool precondition(int64_t count, const float* X, const float* weights, double scale, bool centred, double alpha);
+  void begin_gram(double largest);
+  virtual void add_gram(int64_t first, int64_t count, const double* u) = 0;
+  void end_gram(double* H);
+  bool precondition(int64_t count, const float* X, const float* weights, const int64_t* numbers, double factor,
+                    bool centred, double alpha);
   void solve(int64_t q, const double* R, double* Z);
   carmina_cuda_seconds seconds() const { return spent_; }
 
@@ -44,6 +48,9 @@ class Rows {
   static constexpr float largest_turns = 64;  // of an input with the largest frequency: errors are 2^-21 of it
   static int64_t chunk_slices(int64_t padded_units, size_t bytes, int64_t rows);
   int64_t padded_rows(int64_t count) const { return (count + 7) / 8 * 8; }
+
+  // Rows with these numbers, of those that are held, as halves, and the roots of their weights.
+  virtual void take_rows(const int64_t* numbers, int64_t count, uint4* halves, float* roots) = 0;
 
   const int device_;
   const carmina_cuda_precision precision_;
@@ -59,6 +66,8 @@ class Rows {
   // The factor of a preconditioner (order, order), and inverses of its diagonal blocks.
   int64_t order_ = 0;
   Buffer<float> factor_, inverses_;
+  Buffer<double> gram_;    // (2 padded units, 2 padded units), of u times gram_scale_
+  double gram_scale_ = 1;  // a power of two: roots are at most 1
 
  private:
   Buffer<float> right_, solution_;

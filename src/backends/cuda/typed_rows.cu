@@ -1,6 +1,7 @@
 // backends/cuda/typed_rows.cu -- passes over rows of one device, in chunks whose partial sums fit.
 #include "backends/cuda/coefficients.hpp"
 #include "backends/cuda/passes.hpp"
+#include "backends/cuda/precondition.hpp"
 #include "backends/cuda/row_kernels.cuh"
 #include "backends/cuda/rows.hpp"
 
@@ -149,7 +150,46 @@ class TypedRows final : public Rows {
     spent_.computing += clock.seconds();
   }
 
+  void add_gram(int64_t first, int64_t count, const double* u) override {
+    if constexpr (split) {
+      const Clock clock;
+      for (int64_t at = 0; at < count; at += chunk_) {
+        const int64_t some = std::min(chunk_, count - at), place = (resident_ ? first : 0) + at;
+        const int64_t padded = (some + 31) / 32 * 32;
+        roots_.at_least(static_cast<size_t>((chunk_ + 31) / 32 * 32));
+        if (u) {
+          given_.at_least(static_cast<size_t>(chunk_));
+          to_device(given_.data(), u + at, static_cast<size_t>(some), work_);
+          roots_of<<<blocks_for(padded), threads, 0, work_>>>(given_.data(), gram_scale_, some, padded, roots_.data());
+        } else {
+          roots_of<<<blocks_for(padded), threads, 0, work_>>>(weights_.data() + place, gram_scale_, some, padded,
+                                                              roots_.data());
+        }
+        check_launch("weighing rows");
+        add_gram_of(operands(place), some, roots_.data(), gram_.data(), work_);
+      }
+      spent_.computing += clock.seconds();
+    } else {
+      throw Failure("a Gram matrix is for products of halves");
+    }
+  }
+
  private:
+  void take_rows(const int64_t* numbers, int64_t count, uint4* halves, float* roots) override {
+    if constexpr (split) {
+      if (!resident_) throw Failure("rows by their numbers are not held");
+      const int64_t groups = (count + 31) / 32 * 4;
+      Buffer<int64_t> at(static_cast<size_t>(count));
+      to_device(at.data(), numbers, at.size(), work_);
+      gather_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(halves_.data(), weights_.data(), at.data(),
+                                                                           count, steps_, groups, halves, roots);
+      check_launch("taking rows");
+      work_.wait();
+    } else {
+      throw Failure("rows by their numbers are for products of halves");
+    }
+  }
+
   struct Part {
     Buffer<T, Place::host> host;
     Buffer<T> device;
@@ -239,6 +279,7 @@ class TypedRows final : public Rows {
   std::vector<Columns> groups_;
   std::vector<size_t> starts_, forward_starts_;
   Buffer<T> coefficients_, forward_coefficients_, right_, partial_;
+  Buffer<float> roots_;
   Buffer<double> total_, right_total_, right_partial_, origin_, given_;
   Clock clock_;
 };

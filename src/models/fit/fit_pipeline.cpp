@@ -186,6 +186,7 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   PhaseTimer timer(report, "gram");
   Moments sums(features.features(), origin);
   features.moments(sums, {checkpoint, sums_name});
+  report.device = features.on_device();
   require_finite(sums);
   if (options.keep_moments && task.keeps_moments()) moments = std::make_shared<const Moments>(sums);
   return sums;

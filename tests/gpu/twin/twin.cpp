@@ -23,7 +23,7 @@ struct carmina_cuda_rows {
   bool large = false;
 
   carmina_cuda_sum what{};
-  Matrix given, coefficients, total;  // P or origin; C
+  Matrix given, coefficients, total, gram;  // P or origin; C
   Eigen::VectorXd target_total;
   Eigen::LLT<Matrix> factor;
   size_t bytes = 0;
@@ -93,19 +93,19 @@ int add_block(carmina_cuda_rows* it, int64_t first, int64_t count, const double*
   return 0;
 }
 
-int precondition(carmina_cuda_rows* it, int64_t count, const float* X, const float* weights, double scale, int centred,
-                 double alpha, int* positive) {
-  const int64_t d = it->task.inputs;
-  const Matrix inputs = matrix_of(X, count, d);
-  Matrix w = Matrix::Ones(count, 1);
+int precondition(carmina_cuda_rows* it, int64_t count, const float* X, const float* weights, const int64_t* numbers,
+                 double factor, int centred, double alpha, int* positive) {
+  Matrix inputs(count, it->task.inputs), w = Matrix::Ones(count, 1);
+  if (!numbers) inputs = matrix_of(X, count, it->task.inputs);
   if (weights) w = matrix_of(weights, count, 1);
+  for (int64_t k = 0; numbers && k < count; ++k) inputs.row(k) = it->X.row(numbers[k]), w(k, 0) = it->w[numbers[k]];
   const Matrix phase = 2 * std::numbers::pi * inputs * it->W.transpose();
   Matrix phi(count, 2 * phase.cols());
   phi << phase.array().cos(), phase.array().sin();
   Matrix M = phi.transpose() * w.col(0).asDiagonal() * phi;
   const Eigen::VectorXd g = phi.transpose() * w.col(0);
   if (centred) M -= g * g.transpose() / w.sum();
-  M = scale * M;
+  M = factor / w.sum() * M;
   M.diagonal().array() += alpha;
   it->factor.compute(M);
   *positive = it->factor.info() == Eigen::Success;
@@ -174,6 +174,22 @@ const carmina_cuda_api table = {
       for (int64_t i = 0; i < count; ++i) {
         Eigen::Map<Eigen::RowVectorXd>(F + i * q, q) = it->features(first - it->held_first + i) * it->coefficients;
       }
+      return 0;
+    },
+    [](carmina_cuda_rows* it, double) {
+      it->gram = Matrix::Zero(2 * it->task.units, 2 * it->task.units);
+      return 0;
+    },
+    [](carmina_cuda_rows* it, int64_t first, int64_t count, const double* u) {
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t row = first - it->held_first + i;
+        const Eigen::RowVectorXd phi = it->features(row);
+        it->gram.selfadjointView<Eigen::Lower>().rankUpdate(phi.transpose(), u ? u[i] : it->w[row]);
+      }
+      return 0;
+    },
+    [](carmina_cuda_rows* it, double* H) {
+      std::copy_n(it->gram.data(), it->gram.size(), H);
       return 0;
     },
     precondition,
