@@ -8,6 +8,8 @@ import carmina
 import sphinx.util.inspect
 from sphinx.application import Sphinx
 
+ROOT = Path(__file__).resolve().parents[2]
+
 project = "Carmina"
 author = "The Carmina authors"
 copyright = "The Carmina authors, BSD 3-Clause"
@@ -21,6 +23,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
 root_doc = "index"
 exclude_patterns = []
@@ -32,7 +35,7 @@ myst_heading_anchors = 4  # as GitHub makes them
 myst_enable_extensions = ["smartquotes"]
 suppress_warnings = [
     "myst.xref_ambiguous",
-    "config.cache",  # the function in autosummary_context
+    "config.cache",  # functions among the values here
     "duplicate_declaration.cpp",  # a namespace, which each header opens again
 ]
 
@@ -44,9 +47,46 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 
-breathe_projects = {"carmina": str(Path(__file__).resolve().parents[2] / "build" / "doxygen" / "xml")}
+breathe_projects = {"carmina": str(ROOT / "build" / "doxygen" / "xml")}
 breathe_default_project = "carmina"
 cpp_id_attributes = []
+
+# What most people ask first.
+ORDER = (
+    "table_to_model",
+    "intervals",
+    "missing_targets",
+    "robust",
+    "quantiles",
+    "label_sets",
+    "vector_field",
+    "forecast",
+    "related_outputs",
+    "posterior_functions",
+    "larger_than_memory",
+    "own_kernel",
+)
+
+
+def gallery_order(name: str) -> tuple[int, str]:
+    stem = Path(name).stem
+    return ORDER.index(stem) if stem in ORDER else len(ORDER), stem
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(ROOT / "examples")],
+    "gallery_dirs": ["examples"],
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"demo\.py$",
+    "within_subsection_order": gallery_order,
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "copyfile_regex": r"^$",
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Carmina"

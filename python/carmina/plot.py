@@ -13,7 +13,45 @@ from carmina.kernels import SpectralMixture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["extrapolation", "quantiles", "spectrum", "vector_field"]
+__all__ = ["extrapolation", "quantiles", "spectrum", "style", "vector_field"]
+
+
+_STYLE = {
+    "axes.prop_cycle": ["#1f5f8b", "#d9722e", "#4a8c5c", "#b23a48", "#7d5ba6", "#7a7a7a"],
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "figure.figsize": (7.0, 3.6),
+    "font.size": 10,
+    "image.cmap": "viridis",
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "savefig.dpi": 150,
+}
+
+
+def style() -> None:
+    """The style of the pictures in Carmina's pages, for every figure from now on. Within
+    `matplotlib.rc_context()` it lasts as long as that; `matplotlib.rcdefaults()` ends it.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> from carmina import plot
+    >>> with matplotlib.rc_context():
+    ...     plot.style()
+    ...     matplotlib.rcParams["axes.spines.top"]
+    False
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError("carmina.plot needs matplotlib: pip install carmina[plot]") from error
+    colours = matplotlib.cycler(color=_STYLE["axes.prop_cycle"])
+    matplotlib.rcParams.update({**_STYLE, "axes.prop_cycle": colours})
 
 
 def vector_field(X: ArrayLike, Y: ArrayLike, ax: Axes | None = None, **quiver: Any) -> Axes:
