@@ -230,7 +230,7 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
   // sum w t tᵀ with t = [y - origin, 1], both triangles.
   Matrix<double> products_of_targets(const Vector<double>& origin) const {
     const Index p = this->outputs();
-    SegmentedSum sum({{p + 1, p + 1}});
+    SegmentedSum sum(data_, {{p + 1, p + 1}});
     data_.for_blocks("fitting", execution_, [&](const RowBlock<T>& block) {
       sum.add(block, this->grid_, execution_, [&](Index first, Index last, std::vector<Matrix<double>>& part) {
         Vector<double> t(p + 1);
@@ -241,8 +241,7 @@ class DeviceRows final : public MapRows<FourierMap<T>> {
         }
       });
     });
-    sum.close();
-    return sum.total()[0];
+    return std::move(sum.total()[0]);
   }
 
   // Every row whose number times wanted / rows passes a whole number, as subset() takes them.
