@@ -67,20 +67,21 @@ class RowSample {
 
 // Weighted sums of x - first and its square per column, the missing left out.
 struct ColumnSums {
-  Vector<double> first, weight, sum, square;
+  Vector<double> first, weight, sum, square, farthest;  // the last: of |x - first|
 
   template <class Row>
   void add(const Row& row, double w) {
     const Index d = row.size();
     if (first.size() == 0) {
       first = Vector<double>::Constant(d, std::nan(""));
-      weight = sum = square = Vector<double>::Zero(d);
+      weight = sum = square = farthest = Vector<double>::Zero(d);
     }
     for (Index j = 0; j < d; ++j) {
       const auto x = static_cast<double>(row[j]);
       if (x != x) continue;
       if (first[j] != first[j]) first[j] = x;
       const double offset = x - first[j];
+      farthest[j] = std::max(farthest[j], std::abs(offset));
       weight[j] += w;
       sum[j] += w * offset;
       square[j] += w * offset * offset;
@@ -184,6 +185,7 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
       Vector<double>::NullaryExpr(d, [&](Index j) { return std::sqrt(inputs.scatter(j) / summary.weight); });
   summary.target_mean = Vector<double>::NullaryExpr(p, [&](Index j) { return targets.mean(j); });
   summary.target_weight = targets.weight;
+  summary.target_reach = 2 * targets.farthest;
   if (want_covariance) {
     require(summary.weight > 1, "fit: the covariance of the targets needs at least 2 rows");
     products -= targets.sum * targets.sum.transpose() / summary.weight;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace carmina {
 namespace {
@@ -25,8 +26,10 @@ Matrix<double> factor(Matrix<double> H, double delta, double alpha, const Vector
                       const Execution& execution) {
   H *= delta;
   for (Index i = 0; i < H.rows(); ++i) H(i, i) += weights.size() > 0 ? alpha / weights[i] : alpha;
-  require(backend::cholesky(H.rows(), H.data(), H.outerStride(), execution),
-          "variance: the system is singular to rounding; a larger alpha is needed");
+  const Vector<double> least = 4 * std::numeric_limits<double>::epsilon() * H.diagonal();
+  const bool regular = backend::cholesky(H.rows(), H.data(), H.outerStride(), execution) &&
+                       (H.diagonal().array().square() > least.array()).all();
+  require(regular, "variance: the system is singular to rounding; a larger alpha is needed");
   return H;
 }
 
@@ -278,6 +281,7 @@ struct Posterior<T>::State {
           const Matrix<double> gap = Matrix<double>::Identity(p, p) - S.transpose() * Z;
           cov += gap.transpose() * mass * gap;
         }
+        cov.diagonal() = cov.diagonal().cwiseMax(0);
         Eigen::Map<Matrix<double>>(out.row(i).data(), p, p) = cov;
       }
       return out;
