@@ -19,8 +19,9 @@ PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo 
 CPP_FILES = $(shell find include src cli mpi python tests fuzz benchmarks papers -name '*.[ch]pp' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
-.PHONY: help deps build python demo test check test-sanitized test-threads fuzz compile-clang all-compiled bench accuracy \
-        accuracy-data cuda test-gpu compile-cuda lint format docs clean deps-bench deps-accuracy deps-clang deps-lint deps-docs FORCE
+.PHONY: help deps build python demo test check test-long test-sanitized test-threads fuzz compile-clang all-compiled bench \
+        accuracy accuracy-data cuda test-gpu compile-cuda lint format docs clean deps-bench deps-accuracy deps-clang deps-lint \
+        deps-docs FORCE
 .DELETE_ON_ERROR:
 # Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
 .NOTPARALLEL:
@@ -42,6 +43,13 @@ test: all-compiled python $(VENV)/bin/carmina ## Run every test: C++, Python, ex
 
 check: python ## Run what is too long for `make test`: sanitizers, fuzzing, clang's warnings, lint, the site
 	@$(IN_VENV) scripts/run_checks.py
+
+# Counts of these are in docs/limits.md.
+test-long: all-compiled ## Run in full what `make test` tries in part: faults, kills, numbers at the edges, mutated models
+	CARMINA_ALL_FAULTS=1 build/release/tests/test_faults
+	CARMINA_KILLS=200 build/release/tests/test_cli --gtest_filter='Checkpoint.Killed*:Kills.*'
+	CARMINA_ALL_NUMBERS=1 build/release/tests/test_numbers
+	CARMINA_MUTATIONS=2000 build/release/tests/test_fuzz
 
 test-sanitized: deps-clang ## Run the C++ tests under the sanitizers: addresses, undefined behaviour, threads
 	cmake --preset fuzz

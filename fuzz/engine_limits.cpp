@@ -1,10 +1,15 @@
 // fuzz/engine_limits.cpp -- counts bytes that are allocated and not freed.
 #include "fuzz/engine_limits.hpp"
 
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 // Of the sanitizers that have an allocator; without one nothing is counted.
 extern "C" [[gnu::weak]] int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
@@ -16,6 +21,7 @@ namespace carmina::fuzz {
 namespace {
 
 constexpr double base = 64e6, factor = 16, most_seconds = 1;
+constexpr long hang_seconds = 10;
 
 std::atomic<long> live = 0, peak = 0;
 
@@ -36,9 +42,17 @@ void print_largest() {
                1e3 * slowest);
 }
 
+// Of the processor, not of the clock: other programs may have the machine. The engine takes it for a crash.
+void on_hang(int) {
+  constexpr std::string_view text = "an input takes more than 10 seconds: it hangs\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  std::abort();
+}
+
 bool counting() {
   static const bool on = [] {
     std::atexit(print_largest);
+    std::signal(SIGPROF, on_hang);
     return __sanitizer_install_malloc_and_free_hooks && __sanitizer_get_allocated_size_fast &&
            __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) > 0;
   }();
@@ -52,6 +66,8 @@ Used::Used() {
   live_before_ = live;
   peak = live_before_;
   begin_ = std::clock();
+  const itimerval hang{{0, 0}, {hang_seconds, 0}};
+  ::setitimer(ITIMER_PROF, &hang, nullptr);
 }
 
 void Used::check(Bytes bytes, std::size_t (*unpacked)(Bytes)) const {

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Minutes on two cores, compilers included, from nothing.
 PARTS = {
+    "test-long": (["test-long"], 60),
     "test-sanitized": (["test-sanitized"], 120),
     "fuzz": (["fuzz", "SECONDS=60"], 30),
     "compile-clang": (["compile-clang"], 25),

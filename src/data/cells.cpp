@@ -90,8 +90,7 @@ void fail_cell(Cell cell, std::string_view text, const std::string& place, const
   fail("{}: column '{}': expected a number, found '{}'", place, column, found);
 }
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 40;
+std::string shown(std::string_view text, std::size_t most) {
   std::string result;
   while (!text.empty() && result.size() < most) {
     const std::size_t length = character_bytes(text);

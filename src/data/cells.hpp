@@ -21,9 +21,8 @@ Cell parse_cell(std::string_view text);
 
 std::string_view trim(std::string_view text);  // of blanks and tabs
 
-// For a message: at most 40 bytes of valid UTF-8 on one line; control characters become blanks, stray bytes
-// '?'.
-std::string shown(std::string_view text);
+// For a message: at most so many bytes of valid UTF-8 on one line; control characters become blanks, stray bytes '?'.
+std::string shown(std::string_view text, std::size_t most = 40);
 bool is_utf8(std::string_view text);
 
 }  // namespace carmina::data

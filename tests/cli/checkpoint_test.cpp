@@ -3,13 +3,10 @@
 #include <carmina/models/predictor.hpp>
 #include <carmina/random/philox.hpp>
 
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <thread>
 
-#include "program.hpp"
+#include "killed.hpp"
 
 namespace carmina {
 namespace {
@@ -17,34 +14,11 @@ namespace {
 using testing::friedman_names;
 using testing::friedman_table;
 using ::testing::HasSubstr;
+using testing::killed_after;
+using testing::kills;
 using testing::run;
 using testing::run_badly;
 using testing::TempDir;
-
-// Moments to kill at: CARMINA_KILLS=200 for a long run.
-int kills() {
-  const char* given = std::getenv("CARMINA_KILLS");
-  return given ? std::atoi(given) : 6;
-}
-
-// Starts the program, and ends it with SIGKILL after so long unless it has ended.
-bool killed_after(std::vector<std::string> arguments, std::chrono::microseconds time) {
-  arguments.insert(arguments.begin(), "carmina");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  for (const int stream : {1, 2}) ::posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_WRONLY, 0);
-  pid_t process = 0;
-  EXPECT_EQ(::posix_spawn(&process, CARMINA_PROGRAM, &files, nullptr, argv.data(), environ), 0);
-  ::posix_spawn_file_actions_destroy(&files);
-  std::this_thread::sleep_for(time);
-  ::kill(process, SIGKILL);
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  return WIFSIGNALED(status);
-}
 
 struct Job {
   std::string name;
@@ -78,15 +52,13 @@ TEST(Checkpoint, KilledFitsGiveTheSameModel) {
   write_table(data, {}, friedman_table(1500, 1));
   const std::string checkpoint = folder.path("fit.checkpoint"), model = folder.path("model");
   const Random random(1, 1);
-  int done = 0, resumed = 0, restarts = 0, left = 0;
+  int done = 0, resumed = 0, restarts = 0;
   for (std::uint64_t draw = 0; done < kills(); ++done) {
     const Job& job = jobs()[static_cast<std::size_t>(done) % jobs().size()];
     SCOPED_TRACE(job.name);
     std::vector<std::string> words = {"fit", data, "--targets", "2", "--threads", "2", "--model", model};
     words.insert(words.end(), job.words.begin(), job.words.end());
-    const auto start = std::chrono::steady_clock::now();
-    ASSERT_EQ(run(words).status, 0);
-    const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+    const auto whole = testing::time_of(words);
     const Predictor expected = Predictor::load(model);
     std::filesystem::remove(model);
     words.insert(words.end(), {"--checkpoint", checkpoint, "--checkpoint-seconds", "0"});
@@ -106,11 +78,9 @@ TEST(Checkpoint, KilledFitsGiveTheSameModel) {
     EXPECT_EQ(Predictor::load(model).predict(X), expected.predict(X));
     std::filesystem::remove(model);
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) {
-    left += entry.path().extension() == ".tmp" ? 1 : 0;
-  }
-  std::printf("%d fits, killed %d times, a checkpoint was there %d times; %d temporary files of killed writings left\n",
-              done, restarts, resumed, left);
+  EXPECT_EQ(testing::temporary_files(folder), 0);
+  std::printf("%d fits, killed %d times, %d times with a checkpoint to go on from; all ended with the same bits\n",
+              done, restarts, resumed);
 }
 
 TEST(Checkpoint, WhatIsNotAFileForItIsRefused) {

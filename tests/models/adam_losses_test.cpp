@@ -53,6 +53,16 @@ TYPED_TEST(AdamLosses, DoNotNeedToKeepTheFeatures) {
   EXPECT_NEAR(this->objective(options, "adam"), kept, 1e-3 * kept);
 }
 
+// Steps that are better for the rows held out and whose penalty is larger than all the loss are no answer.
+TYPED_TEST(AdamLosses, AHugeAlphaLeavesAConstant) {
+  FitOptions options = robust("exact");
+  options.solver = "adam";
+  options.validation_fraction = 0.1;
+  options.alpha = 1e100;
+  const auto machine = KernelMachine<TypeParam>::fit(this->X, this->Y, options);
+  EXPECT_EQ(machine.coefficients().cwiseAbs().maxCoeff(), 0);
+}
+
 TYPED_TEST(AdamLosses, OperatorValuedKernelsToo) {
   const Dataset field = vector_field("curl-free", 200, {.noise = 0.1});
   for (const char* approximation : {"fourier", "exact"}) {

@@ -100,6 +100,34 @@ TEST(Finite, Mixtures) {
   }
 }
 
+// Equal rows with different targets and hardly any penalty ask for coefficients that are huge and cancel.
+TEST(Finite, CoefficientsThatLeaveNothingButRounding) {
+  Matrix<double> twice = X;
+  twice.row(1) = twice.row(0);
+  for (const std::string solver : {"direct", "cg"}) {
+    FitOptions options = options_for("exact", Gaussian(1), solver);
+    options.alpha = 1e-30;
+    const Matrix<float> narrow = twice.cast<float>(), targets = Y.cast<float>();
+    const auto judge = [&](const auto& inputs, const auto& outputs) {
+      using T = typename std::decay_t<decltype(outputs)>::Scalar;
+      try {
+        const auto machine = KernelMachine<T>::fit(inputs, outputs, options);
+        const SolveReport& report = machine.record().report;
+        EXPECT_NE(report.message, "") << solver;
+        if (report.status == SolveStatus::not_converged) return;
+        EXPECT_LT(machine.predict(inputs).cwiseAbs().maxCoeff(), 10 * outputs.cwiseAbs().maxCoeff()) << solver;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("alpha = 1e-30 is too small for these rows")) << solver;
+      }
+    };
+    judge(twice, Y);
+    judge(narrow, targets);
+  }
+  FitOptions options = options_for("exact", Gaussian(1), "cg");
+  options.alpha = 1e-30;
+  EXPECT_THAT(refusal(options, twice, Y), HasSubstr("take a larger alpha"));
+}
+
 TEST(Finite, Tuning) {
   TuneOptions options;
   options.fit = options_for("exact", Polynomial(100, 1, 1e4));

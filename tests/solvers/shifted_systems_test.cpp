@@ -57,6 +57,36 @@ TEST(ShiftedDirect, TakesTheLeastNormSolutionOfASingularSystem) {
   EXPECT_LT(max_difference(X, wanted), 1e-8 * wanted.cwiseAbs().maxCoeff());
 }
 
+// Outside the range of H the right-hand side is rounding: over an alpha of 1e-30 it would be all there is.
+TEST(ShiftedDirect, AnAlphaBelowRoundingIsNone) {
+  const Matrix<double> B = random_matrix(20, 5, 3), H = B * B.transpose();
+  const Matrix<double> wanted = H * random_matrix(20, 2, 4);
+  for (const double alpha : {1e-300, 1e-30, 1e-17}) {
+    Matrix<double> X = H * wanted;
+    Matrix<double> buffer = poisoned(H, 20);
+    SolveReport report;
+    solve_shifted(buffer.data(), 20, 20, Vector<double>::Ones(2), alpha, X, Execution{}, report);
+    EXPECT_LT(max_difference(X, wanted), 1e-8 * wanted.cwiseAbs().maxCoeff()) << alpha;
+    EXPECT_NE(report.message, "");
+  }
+  // Entries that are wrong by more than their last digits: of H what is smaller than that is not there.
+  Matrix<double> noise = 1e-5 * Matrix<double>::Identity(20, 20), X = Matrix<double>::Ones(20, 1);
+  SolveReport report;
+  solve_shifted(noise.data(), 20, 20, Vector<double>::Ones(1), 1e-30, X, Execution{}, report, {}, 1e-4);
+  EXPECT_EQ(X, Matrix<double>::Zero(20, 1));
+}
+
+// Rows of very different weights make entries of very different sizes, and no system singular.
+TEST(ShiftedDirect, ScalesOfRowsAreNoReasonToFallBack) {
+  Vector<double> scale(6);
+  for (Index i = 0; i < 6; ++i) scale[i] = std::pow(10.0, 3 * i - 8);
+  const Matrix<double> G = random_psd(6, 6, 8) + Matrix<double>::Identity(6, 6);
+  Matrix<double> H = scale.asDiagonal() * G * scale.asDiagonal(), X = scale;
+  SolveReport report;
+  solve_shifted(H.data(), 6, 6, Vector<double>::Ones(1), 1e-25, X, Execution{}, report);
+  EXPECT_EQ(report.message, "");
+}
+
 TEST(ShiftedDirect, SaysWhenItHadToFallBack) {
   Matrix<double> H = -1e-3 * Matrix<double>::Identity(4, 4);  // rounding made it indefinite
   H(0, 0) = 1e6;

@@ -1,5 +1,6 @@
 // models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
+#include "data/cells.hpp"
 #include "models/file/fit_record_json.hpp"
 #include "models/file/kernel_json.hpp"
 #include "models/file/moments_file.hpp"
@@ -189,7 +190,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,
                          std::move(record));
   } catch (const Json::exception& error) {
-    fail("{}: the model's description is not valid: {}", source, error.what());
+    fail("{}: the model's description is not valid: {}", source, data::shown(error.what(), 300));
   } catch (const Error& error) {
     fail("{}: {}", source, error.what());
   }

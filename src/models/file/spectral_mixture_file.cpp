@@ -1,5 +1,6 @@
 // models/file/spectral_mixture_file.cpp -- a learnt spectral mixture to and from its file: arrays as tensors, the rest
 // as one JSON text.
+#include "data/cells.hpp"
 #include "models/file/fit_record_json.hpp"
 #include "models/file/json_fields.hpp"
 #include "models/file/tensor_table.hpp"
@@ -180,7 +181,7 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     m.state_ = std::make_shared<const MixtureState>(std::move(state));
     return m;
   } catch (const Json::exception& error) {
-    fail("{}: the model's description is not valid: {}", source, error.what());
+    fail("{}: the model's description is not valid: {}", source, data::shown(error.what(), 300));
   } catch (const Error& error) {
     fail("{}: {}", source, error.what());
   }

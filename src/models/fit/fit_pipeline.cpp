@@ -192,8 +192,44 @@ Moments FitPipeline<T>::sum(const FeatureRows& features) {
   return sums;
 }
 
+namespace {
+
+// The most that a coefficient of 1 adds to an output, as a sum of squares over all of them at one row: 1 / units for
+// Fourier features, of which some are large where others are small; k(z, z) for kernels.
+template <Real T>
+double reach_of(const FourierMap<T>& map) {
+  return std::sqrt(2 / static_cast<double>(map.n_features()));
+}
+template <Real T>
+double reach_of(const KernelMap<T>& map) {
+  return kernel_diagonal<T>(map.kernel(), map.anchors(), map.transform()).maxCoeff();
+}
+template <Real T>
+double reach_of(const OperatorMap<T>& map) {
+  return map.diagonal().maxCoeff();
+}
+
+}  // namespace
+
+// Coefficients that are rounded to T change a prediction by about eps |coefficients| |feature|. Where that is more than
+// what the targets differ by, the prediction is rounding: two equal rows with different targets and an alpha of 1e-30
+// ask for coefficients of 1e30 that cancel.
+template <Real T>
+void FitPipeline<T>::require_more_than_rounding(const Map& map, const Matrix<double>& coefficients) const {
+  const double eps = std::numeric_limits<T>::epsilon(), largest = summary.target_mean.cwiseAbs().maxCoeff();
+  const double yardstick = summary.target_reach.maxCoeff() + (options.fit_intercept ? 64 * eps : 2) * largest;
+  const double root = outputs.identity() ? 1 : outputs.root().rowwise().norm().maxCoeff();
+  const double off =
+      eps * coefficients.stableNorm() * root * std::visit([](const auto& m) { return reach_of(m); }, map);
+  require(!(off > yardstick),
+          "fit: alpha = {:.3g} is too small for these rows: coefficients of {:.1g} leave nothing but rounding of "
+          "predictions in {}; take a larger alpha",
+          task.alpha, coefficients.stableNorm(), std::same_as<T, float> ? "float32" : "float64");
+}
+
 template <Real T>
 KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution) {
+  require_more_than_rounding(map, solution.coefficients);
   FitRecord record;
   record.approximation = task.approximation_name();
   record.n_components = task.exact() ? 0 : task.sketch ? n_components(*task.sketch) : options.components();

@@ -28,6 +28,7 @@ struct PosedSystem {
 
   // Or K (n, n), lower triangle; (n p, n p) where the kernel is not separable.
   Matrix<double> K = {};
+  double rounding = 0;  // of K's entries, in units of the largest, where they were added up in float
   DualRows dual = {};
 
   bool primal() const { return static_cast<bool>(features); }
@@ -99,6 +100,7 @@ class FitPipeline {
   KernelMachine<T> factor_instead(const std::string& reason);
 
  private:
+  void require_more_than_rounding(const Map& map, const Matrix<double>& coefficients) const;
   void see_missing_targets();  // what `task` must know of them
   void prepare();              // plan, summary, transform, kernel, outputs, plan again
   void plan(std::optional<Index> known_rows);

@@ -10,18 +10,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace carmina {
 
-// Of the cells of each column that are there: weight, mean, and weighted squares about it. While a run is added up,
-// `mean` holds the sum about the first cell.
+// Of the cells of each column that are there: weight, mean, weighted squares about it, the smallest and the largest.
+// While a run is added up, `mean` holds the sum about the first cell.
 class ColumnStatistics {
  public:
   explicit ColumnStatistics(Index columns)
-      : weight(Vector<double>::Zero(columns)), mean(weight), square(weight), first_(weight) {}
+      : weight(Vector<double>::Zero(columns)),
+        mean(weight),
+        square(weight),
+        low(Vector<double>::Constant(columns, std::numeric_limits<double>::infinity())),
+        high(-low),
+        first_(weight) {}
 
-  Vector<double> weight, mean, square;
+  Vector<double> weight, mean, square, low, high;
 
   template <class Row>
   void add(const Row& row, double w) {
@@ -33,6 +39,8 @@ class ColumnStatistics {
       weight[j] += w;
       mean[j] += w * offset;
       square[j] += w * offset * offset;
+      low[j] = std::min(low[j], x);
+      high[j] = std::max(high[j], x);
     }
   }
   void close() {
@@ -52,10 +60,12 @@ class ColumnStatistics {
       square[j] += other.square[j] + delta * delta * weight[j] * share;
       weight[j] = total;
     }
+    low = low.cwiseMin(other.low);
+    high = high.cwiseMax(other.high);
   }
   template <class Each>
   void visit(const Each& each) {
-    each(weight), each(mean), each(square);
+    each(weight), each(mean), each(square), each(low), each(high);
   }
 
  private:

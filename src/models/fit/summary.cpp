@@ -206,6 +206,7 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   summary.input_deviation = (found.inputs.square / summary.weight).cwiseSqrt();
   summary.target_mean = found.targets.mean;
   summary.target_weight = found.targets.weight;
+  summary.target_reach = (found.targets.high - found.targets.low).cwiseMax(0);
   if (want_covariance) {
     require(summary.weight > 1, "fit: the covariance of the targets needs at least 2 rows");
     summary.target_covariance = covariance_of(found.pairs, summary.has_missing_targets());

@@ -27,6 +27,7 @@ struct DataSummary {
   Vector<double> input_mean, input_deviation;  // (d); a missing cell counts as the mean
   Vector<double> input_weight;                 // (d), of the rows that have a value there
   Vector<double> target_mean;                  // (p), of the targets that are there
+  Vector<double> target_reach;                 // (p), the largest less the smallest
   Matrix<double> target_covariance;            // (p, p), divided by weight - 1; only when asked for
   Vector<double> target_weight;                // (p), of the rows that have this target
   std::vector<TargetPattern> patterns;  // by their first columns; one where no row lacks only some of its targets

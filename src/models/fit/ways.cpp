@@ -181,7 +181,7 @@ LinearSolution solve_posed(FitPipeline<T>& fit, PosedSystem<T>& posed, Moments* 
   } else {
     solution =
         fit.task.separable
-            ? solve_dual(posed.K, posed.dual, separable, fit.execution, fit.report, left_out.use())
+            ? solve_dual(posed.K, posed.dual, separable, fit.execution, fit.report, left_out.use(), posed.rounding)
             : solve_dual_blocks(posed.K, posed.dual, alpha, intercept, fit.execution, fit.report, left_out.use());
   }
   left_out.finish(solution);

@@ -94,6 +94,7 @@ PosedProblem<T> pose_dual(FitPipeline<T>& fit) {
     PhaseTimer timer(fit.report, "features");
     evaluate(*map, held.X, View<T>(*phi), fit.execution);
     posed.K = dual_gram(*phi, fit.execution);
+    posed.rounding = std::numeric_limits<T>::epsilon();
   }
   posed.kept_features = [map, execution = fit.execution](const DataRows<T>& rows) {
     return rows_of(*map, rows, FeatureStorage::none, execution);

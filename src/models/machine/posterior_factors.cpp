@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace carmina::posterior {
 
@@ -15,8 +16,10 @@ Matrix<double> factor(Matrix<double> H, double delta, double alpha, const Vector
                       const Execution& execution) {
   H *= delta;
   for (Index i = 0; i < H.rows(); ++i) H(i, i) += weights.size() > 0 ? alpha / weights[i] : alpha;
-  require(backend::cholesky(H.rows(), H.data(), H.outerStride(), execution),
-          "variance: the system is singular to rounding; a larger alpha is needed");
+  const Vector<double> least = 4 * std::numeric_limits<double>::epsilon() * H.diagonal();
+  const bool regular = backend::cholesky(H.rows(), H.data(), H.outerStride(), execution) &&
+                       (H.diagonal().array().square() > least.array()).all();
+  require(regular, "variance: the system is singular to rounding; a larger alpha is needed");
   return H;
 }
 

@@ -141,7 +141,9 @@ class OperatorRows : public PosteriorSystem<T> {
   Matrix<double> covariance(ConstView<T> X, const Execution& execution) const override {
     Matrix<double> out(X.rows(), p_ * p_);
     for (Index i = 0; i < X.rows(); ++i) {
-      Eigen::Map<Matrix<double>>(out.row(i).data(), p_, p_) = joint(map_, 1, X.middleRows(i, 1), execution);
+      Matrix<double> own = joint(map_, 1, X.middleRows(i, 1), execution);
+      own.diagonal() = own.diagonal().cwiseMax(0);
+      Eigen::Map<Matrix<double>>(out.row(i).data(), p_, p_) = own;
     }
     return out;
   }

@@ -4,6 +4,7 @@
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace carmina {
 
@@ -39,10 +40,12 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
   };
   const Row start = dots(R, R), goal = start * options.tol * options.tol;
   Row square = start, energy = plain ? start : dots(residual, Z);  // |r|^2, <r, M⁻¹ r>
+  Row stretch = Row::Zero(q);  // the largest <p, H p> / |p|^2 that was met, nearly the norm of the system
   Index iteration = 0;
   Resumable loop({options.checkpoint, "cg"}, [&](LoopState& state) {
     state("X", X), state("residual", residual), state("P", P);
     state("square", square), state("energy", energy), state("iteration", iteration);
+    state("stretch", stretch);
   });
   while (!loop.ended() && iteration < options.max_iter && (square > goal).any()) {
     loop.step();
@@ -50,7 +53,8 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
     product(P, HP);
     HP = HP * delta.asDiagonal();
     HP += alpha * P;
-    const Row curvature = dots(P, HP);
+    const Row curvature = dots(P, HP), length = dots(P, P);
+    stretch = stretch.max((length > 0).select(curvature / length, 0.0));
     // A column that has converged, or whose direction H does not see, stands still.
     const Row step = (square > goal && curvature > 0).select(energy / curvature, 0.0);
     X += P * step.matrix().asDiagonal();
@@ -66,6 +70,22 @@ Matrix<double> solve_shifted_cg(const SymmetricProduct& product, const Vector<do
   }
   loop.end();
   report_iterations("cg", iteration, (start > 0).select((square / start).sqrt(), 0.0).maxCoeff(), options, report);
+  // The residual is updated, not computed: where X is so large that products in float say nothing of R, it is looked
+  // at.
+  constexpr double eps = std::numeric_limits<float>::epsilon();
+  if ((eps * stretch * dots(X, X).sqrt() <= 0.01 * start.sqrt()).all()) return X;
+  product(X, HP);
+  residual = R - HP * delta.asDiagonal() - alpha * X;
+  const double left = (start > 0).select((dots(residual, residual) / start).sqrt(), 0.0).maxCoeff();
+  if (left > 0.05) {
+    report.status = SolveStatus::not_converged;
+    report.residual = left;
+    report.message = format_text(
+        "cg ended at a relative residual of {:.2g}, and rounding hides the rest: take a larger alpha, float64 or "
+        "solver "
+        "'direct'",
+        left);
+  }
   return X;
 }
 

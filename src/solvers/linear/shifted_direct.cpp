@@ -11,6 +11,8 @@
 namespace carmina {
 namespace {
 
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
 // An eigendecomposition costs about as much as this many Cholesky factorisations (mathematics.md 1d, measured).
 constexpr std::size_t choleskys_per_eigen = 8;
 
@@ -47,6 +49,11 @@ class KeptMatrix {
     for_pairs([delta](double& lower, double& upper) { lower = delta * upper; });
     H_.diagonal() = (delta * diagonal_).array() + alpha;
   }
+  // Of the factor in the lower triangle: whether no number on its diagonal is what rounding has left of the matrix's.
+  bool regular(double delta, double alpha, double rounding) const {
+    const auto entries = delta * diagonal_.array() + alpha;
+    return (H_.diagonal().array().square() > 4 * (epsilon * entries + delta * rounding)).all();
+  }
 
  private:
   // f(H_ij, H_ji) for all j < i, in tiles that stay in cache.
@@ -69,32 +76,31 @@ class KeptMatrix {
   Vector<double> diagonal_;
 };
 
-// x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j. Eigenvalues below the rounding of H are zero; a zero divisor drops out.
+// x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j. Eigenvalues below the rounding of H are zero, and where alpha is below
+// it too the direction drops out: what the right-hand side has there is rounding, or no function. (A matrix of random
+// errors of that size has a norm of 2 sqrt(m) times it.)
 void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                    const Execution& execution, const FactorUse& use) {
+                    double rounding, const Execution& execution, const FactorUse& use) {
   Vector<double> g(m);
   backend::symmetric_eigen(m, H, ldh, g.data(), execution);
-  const double noise = static_cast<double>(m) * std::numeric_limits<double>::epsilon() * g.cwiseAbs().maxCoeff();
+  const auto order = static_cast<double>(m);
+  const double noise = std::max(order * epsilon * g.cwiseAbs().maxCoeff(), 2 * std::sqrt(order) * rounding);
+  const auto reciprocal = [&](double eigenvalue, double scale) {
+    const double divisor = scale * (eigenvalue > noise ? eigenvalue : 0.0) + alpha;
+    return divisor > scale * noise ? 1 / divisor : 0.0;
+  };
   const Index q = R.cols();
   Matrix<double> rotated(m, q);
   using backend::Transpose;
   backend::gemm<double>(Transpose::no, Transpose::no, m, q, m, 1, H, ldh, R.data(), q, 0, rotated.data(), q, execution);
   for (Index i = 0; i < m; ++i) {
-    const double value = g[i] > noise ? g[i] : 0.0;
-    for (Index j = 0; j < q; ++j) {
-      const double divisor = delta[j] * value + alpha;
-      rotated(i, j) = divisor > 0 ? rotated(i, j) / divisor : 0.0;
-    }
+    for (Index j = 0; j < q; ++j) rotated(i, j) *= reciprocal(g[i], delta[j]);
   }
   backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, rotated.data(), q, 0, R.data(), q,
                         execution);
   if (!use) return;
   for (const Group& group : group_columns(delta)) {
-    Vector<double> roots(m);
-    for (Index i = 0; i < m; ++i) {
-      const double divisor = group.delta * (g[i] > noise ? g[i] : 0.0) + alpha;
-      roots[i] = divisor > 0 ? 1 / std::sqrt(divisor) : 0.0;
-    }
+    const Vector<double> roots = g.unaryExpr([&](double one) { return std::sqrt(reciprocal(one, group.delta)); });
     const auto apply = [&](Index first, Matrix<double>& Z) {
       Matrix<double> out(m, Z.cols());
       backend::gemm<double>(Transpose::no, Transpose::no, m, Z.cols(), Z.rows(), 1, H + first, ldh, Z.data(),
@@ -113,23 +119,23 @@ void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, 
 }  // namespace
 
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                   const Execution& execution, SolveReport& report, const FactorUse& use) {
+                   const Execution& execution, SolveReport& report, const FactorUse& use, double rounding) {
   require(R.rows() == m && R.cols() == delta.size(), "solve: right-hand side is {} x {}, expected {} x {}", R.rows(),
           R.cols(), m, delta.size());
   const auto groups = group_columns(delta);
   if (alpha == 0 || groups.size() > choleskys_per_eigen) {
-    solve_by_eigen(H, m, ldh, delta, alpha, R, execution, use);
+    solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use);
     return;
   }
   KeptMatrix kept(H, m, ldh, execution.thread_count());
   Matrix<double> solved = R, part;
   for (const Group& group : groups) {
     kept.restore(group.delta, alpha);
-    if (!backend::cholesky(m, H, ldh, execution)) {
+    if (!backend::cholesky(m, H, ldh, execution) || !kept.regular(group.delta, alpha, rounding)) {
       report.message =
           "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
       kept.restore(1, 0);
-      solve_by_eigen(H, m, ldh, delta, alpha, R, execution, use);
+      solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use);
       return;
     }
     const auto count = static_cast<Index>(group.columns.size());

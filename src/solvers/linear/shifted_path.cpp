@@ -30,7 +30,8 @@ ShiftedPath::ShiftedPath(Matrix<double> H, const Matrix<double>& R, Vector<doubl
     backend::apply_reflectors(Transpose::yes, m, R.cols(), factor_.data(), m, scales_.data(), rotated_.data(),
                               rotated_.cols(), execution);
   }
-  values_ = (values_.array() > rounding_of(values_)).select(values_, 0.0);
+  rounding_ = rounding_of(values_);
+  values_ = (values_.array() > rounding_).select(values_, 0.0);
 }
 
 // False, and H as it was, when delta H + alpha I may be singular to rounding.

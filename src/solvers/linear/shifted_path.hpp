@@ -29,7 +29,13 @@ class ShiftedPath {
   const Vector<double>& values() const { return values_; }    // eigenvalues of H; those that are rounding are 0
   const Matrix<double>& vectors() const { return factor_; }   // row i: the i-th eigenvector, where they were asked for
   const Matrix<double>& rotated() const { return rotated_; }  // Qᵀ R
-  Vector<double> filter(double delta, double alpha) const { return (delta * values_.array() + alpha).inverse(); }
+  // 1 / (delta g + alpha); none where that is rounding, as solve_shifted() has it.
+  Vector<double> filter(double delta, double alpha) const {
+    return values_.unaryExpr([&](double g) {
+      const double divisor = delta * g + alpha;
+      return divisor > delta * rounding_ ? 1 / divisor : 0.0;
+    });
+  }
 
  private:
   bool tridiagonalise(double smallest_alpha, const Execution& execution);
@@ -40,6 +46,7 @@ class ShiftedPath {
   Vector<double> diagonal_, off_diagonal_, scales_;
   Vector<double> values_, delta_;
   Matrix<double> rotated_;
+  double rounding_ = 0;  // of eigenvalues
   bool has_vectors_;
 };
 

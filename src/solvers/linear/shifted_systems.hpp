@@ -23,10 +23,11 @@ using FactorUse = std::function<void(double delta, const Whiten& whiten)>;
 
 // Columns of R are overwritten by the solutions. H (m, m) positive semi-definite, lower triangle, row stride ldh;
 // its memory is used for factors. One Cholesky per different delta while that is cheaper than an eigendecomposition;
-// the latter also when alpha is 0 or H + alpha I turns out singular: then the solution of least norm, and report says
-// so.
+// the latter also when alpha is 0 or H + alpha I turns out singular to rounding: then the solution of least norm, and
+// report says so. `rounding`: what entries of H may be wrong by, where that is more than the last digits of its
+// largest.
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                   const Execution& execution, SolveReport& report, const FactorUse& use = {});
+                   const Execution& execution, SolveReport& report, const FactorUse& use = {}, double rounding = 0);
 
 struct IterationOptions {
   Index max_iter = 1000;

@@ -54,8 +54,9 @@ class AdamSolver {
       idle = objective < lowest_ ? 0 : idle + 1;
       lowest_ = std::min(lowest_, objective);
       if (n_held_ > 0) {
-        if (held_out < (1 - improvement) * least_) last_gain = epoch;
-        if (held_out < least_) least_ = held_out, best_ = average, best_epoch_ = epoch;
+        const bool counts = objective <= begin_;  // else its penalty is larger than all that there is to gain
+        if (counts && held_out < (1 - improvement) * least_) last_gain = epoch;
+        if (counts && held_out < least_) least_ = held_out, best_ = average, best_epoch_ = epoch;
         stopped = epoch - last_gain >= adam_.patience;
       } else {
         if (idle == 0) best_ = average, best_epoch_ = epoch;
@@ -99,7 +100,7 @@ class AdamSolver {
     best_ = at_;
     slopes_ = Matrix<double>::Zero(rows_.rows(), p);
     const auto [objective, held_out] = evaluate(at_);
-    lowest_ = objective;
+    lowest_ = begin_ = objective;
     least_ = held_out;
   }
 
@@ -249,7 +250,7 @@ class AdamSolver {
 
   std::vector<bool> training_;  // (n)
   Index n_training_ = 0, n_held_ = 0, batch_ = 1, steps_ = 0, best_epoch_ = 0;
-  double training_weight_ = 0, spread_ = 1, unit_ = 0, rate_ = 0, lowest_ = 0, least_ = 0, value_ = 0;
+  double training_weight_ = 0, spread_ = 1, unit_ = 0, rate_ = 0, begin_ = 0, lowest_ = 0, least_ = 0, value_ = 0;
   Point at_, best_, first_, second_;
   Matrix<double> phi_, F_, G_, slopes_;
   std::vector<Index> numbers_;

@@ -5,11 +5,12 @@
 namespace carmina {
 
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
-                          const Execution& execution, SolveReport& report, const FactorUse& use) {
+                          const Execution& execution, SolveReport& report, const FactorUse& use, double rounding) {
   const Index n = K.rows();
   DualSystem system(rows, problem.outputs, problem.fit_intercept);
   if (rows.weights.size() > 0) weigh(K, system.root_weights);
-  solve_shifted(K.data(), n, K.outerStride(), system.delta, problem.alpha, system.right, execution, report, use);
+  solve_shifted(K.data(), n, K.outerStride(), system.delta, problem.alpha, system.right, execution, report, use,
+                rounding * K.diagonal().maxCoeff());
   return system.finish(system.right, rows);
 }
 

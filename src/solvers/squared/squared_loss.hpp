@@ -40,9 +40,10 @@ struct DualRows {
 };
 
 // (delta_j K + alpha W^-1) c_j + 1 b_j = y_j, 1ᵀ c_j = 0 in the eigenbasis of A; coefficients are c_j sqrt(delta_j), to
-// be used with B. K (n, n), lower triangle, is overwritten.
+// be used with B. K (n, n), lower triangle, is overwritten; `rounding`: of its entries, in units of the largest.
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
-                          const Execution& execution, SolveReport& report, const FactorUse& use = {});
+                          const Execution& execution, SolveReport& report, const FactorUse& use = {},
+                          double rounding = 0);
 
 // The same with K only as a product. Given K's columns too, some of them make a preconditioner.
 LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& rows, const SquaredLossProblem& problem,

@@ -5,6 +5,7 @@
 #include <carmina/core/error.hpp>
 
 #include <cmath>
+#include <limits>
 
 namespace carmina {
 namespace {
@@ -20,6 +21,10 @@ Matrix<double> times_root(const Matrix<double>& R, const OutputFactor& outputs) 
 Matrix<double> expanded(const Matrix<double>& theta, const OutputFactor& outputs) {
   return outputs.identity() ? theta : Matrix<double>(theta * outputs.root().transpose());
 }
+
+// Of the Gram matrix of features, which is centred by taking one of its own size off.
+double largest_square(const Moments& moments) { return moments.sums.diagonal().head(moments.features).maxCoeff(); }
+double rounding_of(const Moments& moments) { return std::numeric_limits<double>::epsilon() * largest_square(moments); }
 
 // From the moments, whose Gram matrix is centred too when there is an intercept.
 RowSums sums_of(Moments& moments, bool fit_intercept) {
@@ -37,10 +42,11 @@ RowSums sums_of(Moments& moments, bool fit_intercept) {
 
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
                             SolveReport& report, const FactorUse& use) {
+  const double rounding = rounding_of(moments);
   const RowSums sums = sums_of(moments, problem.fit_intercept);
   Matrix<double> R = times_root(sums.cross, problem.outputs);
   solve_shifted(moments.sums.data(), moments.features, moments.sums.outerStride(),
-                eigenvalues(problem.outputs, moments.outputs), problem.alpha, R, execution, report, use);
+                eigenvalues(problem.outputs, moments.outputs), problem.alpha, R, execution, report, use, rounding);
   Vector<double> b =
       with_intercept(expanded(R, problem.outputs), sums, moments.origin, problem.fit_intercept).intercept;
   return {std::move(R), std::move(b)};
@@ -68,11 +74,14 @@ LinearSolution solve_primal_cg(const FeatureRows& rows, const Vector<double>& or
 
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
                               const Execution& execution, SolveReport& report, const FactorUse& use) {
+  const double rounding = rounding_of(moments);
   const RowSums sums = sums_of(moments, fit_intercept);
   const Index m = moments.features;
   Matrix<double> theta = expansion.contract(sums.cross);
   Matrix<double> H = expansion.gram(moments.sums.topLeftCorner(m, m), execution.thread_count());
-  solve_shifted(H.data(), H.rows(), H.outerStride(), Vector<double>::Ones(1), alpha, theta, execution, report, use);
+  const double own = largest_square(moments), grown = own > 0 ? H.diagonal().maxCoeff() / own : 0.0;
+  solve_shifted(H.data(), H.rows(), H.outerStride(), Vector<double>::Ones(1), alpha, theta, execution, report, use,
+                grown * rounding);
   return with_intercept(expansion.expand(theta), sums, moments.origin, fit_intercept);
 }
 
