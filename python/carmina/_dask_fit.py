@@ -270,7 +270,8 @@ def _try(estimator: Any, parts: list[Any], client: Any, addresses: list[str], st
     finally:
         left = [one for one in addresses if one in client.scheduler_info(n_workers=-1)["workers"]]
         client.run(_stop, fit, workers=left, on_error="ignore")
-        client.cancel(tasks)
+        # Partitions too: they would wait for the worker that is lost.
+        client.cancel(tasks + [one for own in held for one in own], force=True)
         client.run(_close, fit, workers=left, on_error="ignore")
 
 

@@ -240,9 +240,9 @@ TEST(Processes, WhatTheySayOfTheirRows) {
               HasSubstr("do not do the same"));
 }
 
-// A fit that ends in the middle goes on from its checkpoint, perhaps on another number of processes.
+// A fit that ends in the middle goes on from its checkpoint, perhaps on another number of processes: that of the first
+// process, or one of those that each has kept.
 TEST(Processes, GoOnFromACheckpoint) {
-  const testing::TempDir dir;
   FitOptions options = given_numbers();
   options.solver = "cg";  // a pass for each step
   options.tol = 1e-12;
@@ -250,22 +250,36 @@ TEST(Processes, GoOnFromACheckpoint) {
   options.length_scale = 1.5;
   const Data<double> data(900, options.loss);
   const auto whole = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
-  options.checkpoint.path = dir.path("state");
-  options.checkpoint.seconds = 0;
-  const auto stopped = run_processes(3, [&](const Communicator& processes) {
-    const auto [begin, end] = share(900, processes.rank(), 3);
-    MemoryRows<double> rows(data.X.middleRows(begin, end - begin), data.Y.middleRows(begin, end - begin),
-                            data.w.data() + begin);
-    FaultyRows<double> faulty(rows, processes.rank() == 2 ? 16 : 0);
-    return KernelMachine<double>::fit(faulty, options, processes);
-  });
-  EXPECT_THAT(stopped[0].error, HasSubstr("the disk is gone"));
-  EXPECT_TRUE(std::filesystem::exists(options.checkpoint.path));
-  for (const auto& one : fits<double>(2, data, options)) {
-    ASSERT_TRUE(one.result) << one.error;
-    EXPECT_EQ(one.result->coefficients(), whole.coefficients());
+  for (const bool each : {false, true}) {
+    const testing::TempDir dir;
+    options.checkpoint.seconds = 0;
+    options.checkpoint.each = each;
+    // The machine, and how many blocks the first process has asked for.
+    const auto fit = [&](int size, Index fails_at, const std::string& state) {
+      return run_processes(size, [&](const Communicator& processes) {
+        const auto [begin, end] = share(900, processes.rank(), size);
+        MemoryRows<double> rows(data.X.middleRows(begin, end - begin), data.Y.middleRows(begin, end - begin),
+                                data.w.data() + begin);
+        FaultyRows<double> faulty(rows, processes.rank() == 0 ? fails_at : 0);
+        FitOptions own = options;
+        own.checkpoint.path = dir.path(state + (each ? std::to_string(processes.rank()) : ""));
+        auto machine = KernelMachine<double>::fit(faulty, own, processes);
+        return std::pair(machine.coefficients(), faulty.asked());
+      });
+    };
+    const Index asked = fit(2, 0, "unused")[0].result->second;
+    EXPECT_THAT(fit(2, asked - 3, "state")[1].error, HasSubstr("the disk is gone"));
+    // Of three processes the last has kept none; the first may have lost its own.
+    if (each) std::filesystem::remove(dir.path("state0"));
+    for (const auto& one : fit(each ? 3 : 2, 0, "state")) {
+      ASSERT_TRUE(one.result) << one.error;
+      EXPECT_EQ(one.result->first, whole.coefficients());
+    }
+    EXPECT_EQ(dir.entries(), 0u);
+
+    EXPECT_THAT(fit(2, asked - 3, "state")[1].error, HasSubstr("the disk is gone"));
+    EXPECT_LT(fit(2, 0, "state")[0].result->second, asked / 2);
   }
-  EXPECT_FALSE(std::filesystem::exists(options.checkpoint.path));
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 """carmina.dask on clusters of worker processes: the fit of one machine, also where a worker is lost."""
 
+import os
+import signal
+import threading
+import time
+
 import carmina
 import numpy as np
 import pytest
@@ -105,3 +110,37 @@ def test_errors_have_their_sentence(client):
         carmina.dask.KernelRegressor(**NUMBERS).fit(X, DATA.Y)
     with pytest.raises(ValueError, match="y has 899 rows, X has 900"):
         carmina.dask.KernelRegressor(**NUMBERS).fit(X, of(DATA.Y[:899]))
+
+
+def test_a_worker_that_is_lost_costs_a_pass():
+    parameters = {**NUMBERS, "n_components": 300, "solver": "lsmr", "tol": 1e-14, "max_iter": 600}
+    many = datasets.friedman(20000, outputs=1, noise=0.3, random_state=0)
+    rows, targets = da.from_array(many.X, chunks=(4000, -1)), da.from_array(many.Y[:, 0], chunks=4000)
+    whole = carmina.KernelRegressor(**parameters).fit(many.X, many.Y[:, 0])
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        first, killed = client.run(os.getpid), []
+
+        def kill():
+            for _ in range(600):  # once a state of the fit has been kept
+                time.sleep(0.05)
+                if sum(client.run(_states).values()) == 3:
+                    killed.append(next(iter(first.values())))
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        model = carmina.dask.KernelRegressor(**parameters).fit(rows, targets, client=client)
+        killer.join()
+        assert killed
+        assert (model.coef_ == whole.coef_).all()
+        assert model.n_iter_ == whole.n_iter_
+
+
+def _states(dask_worker):
+    """Of fits, in a worker."""
+    folder = dask_worker.local_directory
+    return sum(name.startswith("carmina-") and "." not in name for name in os.listdir(folder))
