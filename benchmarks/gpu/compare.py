@@ -1,8 +1,8 @@
 """The fit that `carmina_gpu_fit` did, by PyTorch on the same rows and frequencies: a line of JSON.
 
-Conjugate gradients preconditioned by the Gram matrix of 65,536 rows, to the same relative residual, with the features of
-65,536 rows at a time in device memory: what one writes with a framework. `--precision highest` makes products in float32,
-`high` in tf32.
+Conjugate gradients preconditioned by the Gram matrix of 65,536 rows, to the same relative residual, with the
+features of 65,536 rows at a time in device memory: what one writes with a framework. `--precision highest`
+makes products in float32, `high` in tf32.
 """
 
 import argparse
