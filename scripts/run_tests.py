@@ -61,7 +61,11 @@ def outside_project() -> tuple[int, int]:
 
 def formats() -> tuple[int, int]:
     files = [
-        path for folder in CPP_FOLDERS for path in sorted((ROOT / folder).rglob("*.[ch]pp")) if path.is_file()
+        path
+        for folder in CPP_FOLDERS
+        for kind in ("*.[ch]pp", "*.cu", "*.cuh")
+        for path in sorted((ROOT / folder).rglob(kind))
+        if path.is_file()
     ]
     print(f"$ {CLANG_FORMAT} --dry-run -Werror ({len(files)} files)", flush=True)
     checks = [

@@ -48,6 +48,8 @@ class SolveReport:
         Why this one.
     memory : str
         What was planned to be held, of what budget, and the largest parts of it.
+    device : str
+        What was computed on a device, and the seconds of copying and computing; empty: nothing.
     converged : bool
     iterations : int
         1 for a direct solve; of "sgd" and "adam": passes over the rows.
@@ -70,6 +72,7 @@ class SolveReport:
     solver: str
     reason: str
     memory: str
+    device: str
     converged: bool
     iterations: int
     residual: float

@@ -134,6 +134,8 @@ TEST_F(BadInput, ValuesOutOfRangeExitWithOne) {
   expect_fit({"--memory", "-1G"}, "--memory");
   expect_fit({"--memory", "0"}, "--memory");
   expect_fit({"--seed", "-1"}, "--seed");
+  expect_fit({"--device", "gpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:NUMBER', found 'gpu'");
+  expect_fit({"--device", "cuda", "--device-library", "/nowhere"}, "libcarmina_cuda.so is not in '/nowhere'");
   expect_fit({"--length-scale", "0"}, "length_scale must be positive");
   expect_fit({"--max-iter", "0"}, "max_iter");
   expect_fit({"--tol", "0"}, "tol");
