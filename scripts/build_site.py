@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from site_links import broken_links
+from site_names import missing_names
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "build" / "site-source"
@@ -49,6 +50,7 @@ def gather_pages() -> None:
             if linked.is_file() and linked.suffix != ".md":
                 copy(linked, SOURCE / linked.relative_to(ROOT))
         text = re.sub(r"\]\(((?:\.\./)?)README\.md", r"](\1index.md", text)
+        text = re.sub(r"\]\(examples/(?!demo)(\w+)\.py\)", r"](examples/\1.rst)", text)  # the gallery's page
         name = page.relative_to(ROOT)
         if name == Path("README.md"):
             name, text = Path("index.md"), text + (SITE / "contents.md").read_text()
@@ -140,11 +142,12 @@ def main() -> int:
     done = subprocess.run([*command, "-d", ROOT / "build" / "site-cache", SOURCE, out], cwd=ROOT)
     if done.returncode:
         return done.returncode
-    wrong = broken_links(out)
+    broken, missing = broken_links(out), missing_names(out, "carmina", MODULES, ROOT / "build" / "doxygen")
+    wrong = [*broken, *missing]
     for line in wrong:
         print(line, file=sys.stderr)
     pages = len(list(out.rglob("*.html")))
-    print(f"{pages} pages in {out}; {len(wrong)} broken links")
+    print(f"{pages} pages in {out}; {len(broken)} broken links, {len(missing)} names without a place")
     return 1 if wrong else 0
 
 
