@@ -4,6 +4,7 @@
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -22,6 +23,8 @@ struct PredictCommand {
   std::string model, data, out;
   bool deviations = false, joint = false, probabilities = false, parts = false;
   std::optional<double> coverage;
+  Index samples = 0;
+  std::uint64_t seed = 0;
   Resources resources;
 
   void run() const {
@@ -29,8 +32,8 @@ struct PredictCommand {
     const Execution execution = resources.execution(line);
     if (out != "-") check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
-    require(!parts || !(probabilities || deviations || coverage),
-            "--parts excludes --std, --interval and --probabilities");
+    require(!parts || !(probabilities || deviations || coverage || samples > 0),
+            "--parts excludes --std, --interval, --probabilities and --samples");
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
@@ -44,6 +47,12 @@ struct PredictCommand {
       const std::string reason = predictor.why_no_interval();
       if (!reason.empty()) fail("{}: --interval: {}", model, reason);
     }
+    require(samples >= 0, "--samples must be at least 1, found {}", samples);
+    require(samples == 0 || !(probabilities || deviations || coverage),
+            "--samples excludes --std, --interval and --probabilities");
+    if (const std::string reason = predictor.why_no_std(); samples > 0 && !reason.empty()) {
+      fail("{}: --samples: {}", model, reason);
+    }
     require(!parts || predictor.kernel_machine(),
             "{}: --parts: what the terms of a sum of kernels contribute is known of kernel machines, the model is a "
             "spectral mixture",
@@ -56,8 +65,12 @@ struct PredictCommand {
   // covariances of the outputs.
   Index block_rows(const Predictor& predictor, Index columns, const Execution& execution) const {
     const auto p = static_cast<double>(predictor.dim_out());
-    const double numbers =
-        static_cast<double>(columns + predictor.dim_in()) + (deviations || coverage ? 10 * p + 4 * p * p : 3 * p);
+    if (samples > 0 && !predictor.samples_in_parts()) {  // four matrices of all rows and outputs
+      const double order = std::sqrt(static_cast<double>(execution.memory_budget) / (4 * sizeof(double)));
+      return std::max<Index>(1, static_cast<Index>(order / p));
+    }
+    const double numbers = static_cast<double>(columns + predictor.dim_in()) +
+                           (deviations || coverage ? 10 * p + 4 * p * p : 3 * p * static_cast<double>(1 + samples));
     const double allowed = std::min(static_cast<double>(execution.memory_budget) / 8, 64e6);
     return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 1, 1 << 15);
   }
@@ -72,6 +85,13 @@ struct PredictCommand {
         for (const std::string& name : predictor.output_names()) all.push_back(name + "_part" + std::to_string(k));
       }
       for (const std::string& name : predictor.output_names()) all.push_back(name + "_intercept");
+      return all;
+    }
+    if (samples > 0) {
+      std::vector<std::string> all;
+      for (Index s = 1; s <= samples; ++s) {
+        for (const std::string& name : predictor.output_names()) all.push_back(name + "_" + std::to_string(s));
+      }
       return all;
     }
     if (!ModelColumns(predictor).named_targets() && !deviations && !coverage) return {};
@@ -115,6 +135,14 @@ struct PredictCommand {
     const auto values_of = [&](const ConstView<T>& X) -> Matrix<double> {
       if (probabilities) return predictor.predict_probabilities(X, execution).template cast<double>();
       if (parts) return parts_of(std::get<KernelMachine<T>>(*predictor.kernel_machine()), X, execution);
+      if (samples > 0) {
+        Matrix<double> values(X.rows(), samples * p);
+        const auto drawn = predictor.sample(X, samples, seed, execution);
+        for (Index s = 0; s < samples; ++s) {
+          values.middleCols(s * p, p) = drawn[static_cast<std::size_t>(s)].template cast<double>();
+        }
+        return values;
+      }
       Matrix<double> values(X.rows(), p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
@@ -124,6 +152,10 @@ struct PredictCommand {
       return values;
     };
     table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
+      require(samples == 0 || block.first_row == 0 || predictor.samples_in_parts(),
+              "{}: --samples: draws of an exact model are of all rows together; of more than {} they need more than "
+              "--memory allows: ask for fewer rows, or fit with --approximation fourier",
+              data, at_once);
       try {
         writer.write(values_of(block.inputs()));
       } catch (const RowError& error) {
@@ -156,6 +188,12 @@ void add_predict(CLI::App& program) {
                    "Also an interval that a new observation falls into with this probability, in columns named after "
                    "the targets with _low and _high")
       ->type_name("NUMBER");
+  command
+      ->add_option("--samples", it->samples,
+                   "In the place of predictions as many functions drawn from the posterior, without noise, in columns "
+                   "named after the targets with _1, _2, ...")
+      ->type_name("COUNT");
+  command->add_option("--seed", it->seed, "With --samples: which functions are drawn [0]")->type_name("NUMBER");
   command->add_flag(
       "--parts", it->parts,
       "In the place of predictions what each term of a sum of kernels contributes, and the intercept: they "
