@@ -11,7 +11,7 @@ PROGRAM := $(INSTALLED)/bin/carmina
 # command=package: any version on the PATH will do.
 PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libboost-dev libeigen3-dev libfmt-dev \
             nlohmann-json3-dev libcli11-dev librandom123-dev libsleef-dev zlib1g-dev \
-            libgtest-dev libgmock-dev
+            libgtest-dev libgmock-dev pkg-config=pkg-config
 # A Python of one's own brings its headers and venv; Debian's has packages for them.
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
 PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)

@@ -59,8 +59,8 @@ struct PredictCommand {
     const Execution execution = resources.execution(line);
     if (speaks() && out != "-") check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
-    require(!parts || !(probabilities || deviations || coverage),
-            "--parts excludes --std, --interval and --probabilities");
+    require(!parts || !(probabilities || deviations || coverage || samples > 0),
+            "--parts excludes --std, --interval, --probabilities and --samples");
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
@@ -75,8 +75,8 @@ struct PredictCommand {
       if (!reason.empty()) fail("{}: --interval: {}", model, reason);
     }
     require(samples >= 0, "--samples must be at least 1, found {}", samples);
-    require(samples == 0 || !(probabilities || deviations || coverage || parts),
-            "--samples excludes --std, --interval, --parts and --probabilities");
+    require(samples == 0 || !(probabilities || deviations || coverage),
+            "--samples excludes --std, --interval and --probabilities");
     if (const std::string reason = predictor.why_no_std(); samples > 0 && !reason.empty()) {
       fail("{}: --samples: {}", model, reason);
     }

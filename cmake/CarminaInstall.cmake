@@ -19,6 +19,20 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/CarminaConfig.cmake ${CMAKE_CURRENT_BI
               cmake/CarminaDependencies.cmake cmake/CarminaBlas.cmake
         DESTINATION ${package_folder} COMPONENT library)
 
+# For those who build without CMake.
+if(CARMINA_PACKAGED_BLAS)
+  set(CARMINA_PC_LIBRARIES "-lscipy_openblas -lsleef -lz -pthread -Wl,-rpath,\${libdir}")
+else()
+  get_filename_component(blas_folder "${CARMINA_OPENBLAS}" DIRECTORY)
+  set(CARMINA_PC_LIBRARIES "-L${blas_folder} -lopenblas -Wl,-rpath,${blas_folder} ${CARMINA_GOMP} -lsleef -lz -pthread")
+endif()
+foreach(name carmina carmina-c)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  if(name STREQUAL carmina OR CARMINA_C)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+  endif()
+endforeach()
+
 if(SKBUILD)
   set(program_folder ${SKBUILD_SCRIPTS_DIR})
 else()

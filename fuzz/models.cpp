@@ -3,6 +3,8 @@
 #include "fuzz/targets.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/model_inputs.hpp>
+#include <carmina/models/onnx.hpp>
 #include <carmina/models/predictor.hpp>
 
 #include <nlohmann/json.hpp>
@@ -68,6 +70,17 @@ void ask(const Predictor& model) {
   }
 }
 
+// The same model for other programs: some bytes, or a reason.
+void convert(const Predictor& model) {
+  constexpr Index most = 4096;  // larger ones take seconds to factor
+  if (model.dim_in() > most || model.dim_out() > most) return;
+  try {
+    expect(!to_onnx(model).empty(), "an empty ONNX model");
+  } catch (const Error& error) {
+    expect_readable(error.what());
+  }
+}
+
 // Each term of a kernel machine's sum.
 void ask_parts(const Predictor& model) {
   if (!model.kernel_machine()) return;
@@ -83,8 +96,11 @@ void ask_parts(const Predictor& model) {
 }
 
 ModelFile saved(const Predictor& model) {
-  if (const auto* mixture = model.spectral_mixture()) return mixture->to_file();
-  return std::visit([](const auto& machine) { return machine.to_file(); }, *model.kernel_machine());
+  const auto* mixture = model.spectral_mixture();
+  ModelFile file = mixture ? mixture->to_file()
+                           : std::visit([](const auto& machine) { return machine.to_file(); }, *model.kernel_machine());
+  if (model.encoder()) put_encoder(file, *model.encoder());
+  return file;
 }
 
 // What was saved loads, and predicts the same.
@@ -107,6 +123,7 @@ void check_file(const std::function<ModelFile()>& read) {
   if (model->dim_in() > 100'000) return;  // an array without rows: three rows for it would take long
   ask(*model);
   ask_parts(*model);
+  convert(*model);
   try {
     save_and_load(*model);
   } catch (const Error&) {

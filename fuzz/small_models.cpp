@@ -2,6 +2,7 @@
 #include "fuzz/small_models.hpp"
 
 #include <carmina/models/kernel_machine.hpp>
+#include <carmina/models/model_inputs.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 
 #include <cmath>
@@ -93,6 +94,9 @@ std::vector<std::pair<std::string, ModelFile>> made() {
                                         Matrix<double>::Constant(2, d, 0.2)));
     });
   }
+  with("categories", "exact", nothing);
+  const InputColumn colour{"colour", ColumnKind::category, {"blue", "red"}};
+  put_encoder(all.back().second, InputEncoder({colour}, UnseenLevel::zeros, DateUnit::days));
   with("polynomial", "exact", [](FitOptions& o) {
     o.kernel_name = "polynomial";
     o.length_scale.reset();

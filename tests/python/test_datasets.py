@@ -122,11 +122,18 @@ def test_a_bad_file_is_refused_with_its_place(tmp_path, content, words):
         datasets.read(path)
 
 
+def test_files_that_are_not_there_and_unknown_endings(tmp_path):
+    for name in ("nowhere.csv", "what.is.this"):
+        with pytest.raises(FileNotFoundError, match=name):
+            datasets.read(name)
+    (tmp_path / "what.is.this").write_text("1,2\n")
+    with pytest.raises(ValueError, match=r"what\.is\.this"):
+        datasets.read(tmp_path / "what.is.this")
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: datasets.read("nowhere.csv"), "nowhere.csv"),
-        (lambda: datasets.read("what.is.this"), "what.is.this"),
         (lambda: datasets.friedman(0), "0"),
         (lambda: datasets.friedman(10.5), "n must be an integer"),
         (lambda: datasets.friedman(10, function="sine"), "'interaction' or 'additive'"),

@@ -133,7 +133,7 @@ def test_saving_where_nothing_can_be_written_leaves_nothing(tmp_path, problem):
     with pytest.raises(ValueError, match="cannot write"):
         model.save(tmp_path / "no such folder" / "model")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         carmina.load(tmp_path / "nowhere")
 
 
