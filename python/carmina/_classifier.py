@@ -148,7 +148,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         if len(classes) < 2:
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         loss = self._loss_for(len(y) * len(classes))
-        options = self._options(loss, X)
+        options = self._options_for(X, loss)
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
             # Errors of scores go with the root of the gap, and of few rows Newton's last steps cost little.
