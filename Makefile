@@ -16,7 +16,7 @@ PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-1
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
 PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)
 
-CPP_FILES = $(shell find include src cli python tests fuzz benchmarks papers -name '*.[ch]pp' 2>/dev/null)
+CPP_FILES = $(shell find include src c cli python tests fuzz benchmarks papers -name '*.[ch]pp' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
 .PHONY: help deps build python demo test check test-sanitized test-threads fuzz compile-clang all-compiled bench accuracy \
