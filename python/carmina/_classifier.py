@@ -158,7 +158,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             raise ValueError(f"y must have at least 2 classes, found 1 class: {classes[0]!r}")
         rows = sum(self._of_all(len(y)))
         loss = self._loss_for(rows * len(classes))
-        options = self._options(loss, X)
+        options = self._options_for(X, loss)
         options.estimate_noise = False
         if isinstance(loss, losses.Logistic) and X.dtype == np.float64:
             # Errors of scores go with the root of the gap, and of few rows Newton's last steps cost little.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,10 +61,16 @@ class ParametersAsOptions:
     unseen: str = "error"
     dates: str | None = None
 
-    def _options(self, loss: losses.Loss | None = None, X: NDArray | None = None) -> _core.FitOptions:
-        """For rows X, which `gamma="scale"` asks."""
+    def _options_for(self, X: NDArray, loss: losses.Loss | None = None) -> _core.FitOptions:
+        """Of a fit to the rows X, whose spread `gamma="scale"` asks for."""
+        if not (isinstance(self.gamma, str) and self.gamma == "scale"):
+            return self._options() if loss is None else self._options(loss)
+        with_number = copy.copy(self)
+        with_number.gamma = scale_gamma(X)
+        return with_number._options(loss)
+
+    def _options(self, loss: losses.Loss | None = None) -> _core.FitOptions:
         options = _core.FitOptions()
-        gamma = scale_gamma(X) if isinstance(self.gamma, str) and self.gamma == "scale" else self.gamma
         options.loss = loss_or_name(self.loss) if loss is None else loss
         # A loss by name leaves its number to the data where alpha is left to them.
         if loss is None and isinstance(self.loss, str) and left_open(self.alpha):
@@ -75,11 +82,11 @@ class ParametersAsOptions:
         if isinstance(kernel, str):
             kernel = "gaussian" if kernel == "rbf" else kernel
             options.kernel_name = kernel
-            length_scale, options.kernel_parameters = named(kernel, gamma)
+            length_scale, options.kernel_parameters = named(kernel, self.gamma)
             if length_scale is not None:
                 options.length_scale = length_scale
-            elif isinstance(gamma, str):
-                options.width = gamma
+            elif isinstance(self.gamma, str):
+                options.width = self.gamma
         else:
             options.kernel = kernel
         if isinstance(self.approximation, sketches.SketchDistribution):

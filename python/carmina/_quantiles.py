@@ -117,7 +117,7 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         name = getattr(y, "name", None)
         X, y = self._validated_targets(X, y)
         levels = self._levels()
-        options = self._options(X=X)
+        options = self._options_for(X)
         options.loss = losses.Pinball(levels)
         options.non_crossing = bool(self.non_crossing)
         options.target_names = [name] if isinstance(name, str) else []

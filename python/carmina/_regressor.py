@@ -224,7 +224,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         target_names = column_names(y)
         X, y = self._validated_targets(X, y, multi_output=True)
         Y = y.reshape(len(y), -1)
-        options = self._options(X=X)
+        options = self._options_for(X)
         options.target_names = target_names
         options.keep_moments = options.moment_bytes(Y.shape[1]) <= self._most_moment_bytes()
         if in_parts:  # sums are of one map: the first rows choose nothing but the median width

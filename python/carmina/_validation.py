@@ -200,10 +200,8 @@ def length_scales_of(gamma: Any) -> list[float] | None:
     return [length_scale_of(gamma)]
 
 
-def scale_gamma(X: np.ndarray | None) -> float:
+def scale_gamma(X: np.ndarray) -> float:
     """1 / (columns × variance of all entries), as gamma="scale" means elsewhere in scikit-learn."""
-    if X is None:
-        raise ValueError("gamma='scale' is known once there are rows, for a fit")
     variance = float(np.nanvar(X))
     return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
 
