@@ -3,7 +3,7 @@
     python benchmarks/processes/run.py --program build/release/cli/carmina --processes 1 2 --rows 400000
 
 Each process is pinned to a core of its own and has one thread. The seconds are those of the phase that passes
-over the rows (`info --json`: report.seconds), the median of the repetitions, which go round all numbers of
+over the rows (`info --json`: fit.seconds), the median of the repetitions, which go round all numbers of
 processes in turn. `share`: rows a second of all processes together over those of one, times their number.
 """
 
@@ -51,10 +51,8 @@ def fit(args: argparse.Namespace, data: Path, parts: int, processes: int, thread
     told = subprocess.run(
         [args.program, "info", str(model), "--json"], check=True, capture_output=True, text=True
     )
-    report = json.loads(told.stdout)["report"]
-    return dict(report["seconds"])[PHASES[args.solver]] / (
-        1 if args.solver == "direct" else report["iterations"]
-    )
+    report = json.loads(told.stdout)["fit"]
+    return report["seconds"][PHASES[args.solver]] / (1 if args.solver == "direct" else report["iterations"])
 
 
 def main() -> None:
