@@ -16,6 +16,7 @@ PARTS = {
     "fuzz": (["fuzz", "SECONDS=60"], 30),
     "compile-clang": (["compile-clang"], 25),
     "lint": (["lint"], 60),
+    "playground": (["test-playground"], 15),
     "docs": (["docs"], 15),
 }
 
