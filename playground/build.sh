@@ -6,7 +6,7 @@ out=$1
 mkdir -p "$out"
 export NODE_PATH=/usr/share/nodejs  # Debian's acorn, whichever node it is
 functions='["_fit_field","_malloc","_free"]'
-em++ -std=c++20 -O3 -DNDEBUG -fno-rtti -Iinclude -isystem /usr/include/eigen3 \
+em++ -std=c++20 -O3 -msimd128 -DNDEBUG -fno-rtti -Iinclude -isystem /usr/include/eigen3 \
   playground/field.cpp -o "$out/field.js" --no-entry -s MODULARIZE=1 -s EXPORT_NAME=makeField -s SINGLE_FILE=1 \
   -s ENVIRONMENT=web,node -s ALLOW_MEMORY_GROWTH=1 -s FILESYSTEM=0 -s EXPORTED_FUNCTIONS="$functions" \
   -s EXPORTED_RUNTIME_METHODS='["HEAPF64"]'
