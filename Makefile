@@ -16,12 +16,12 @@ PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-1
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
 PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)
 
-CPP_FILES = $(shell find include src cli mpi c python tests fuzz benchmarks papers -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
+CPP_FILES = $(shell find include src cli mpi c python tests fuzz benchmarks papers playground -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
 .PHONY: help deps build python demo test check test-long test-sanitized test-threads fuzz compile-clang all-compiled bench \
-        accuracy accuracy-data cuda test-gpu compile-cuda lint format docs clean deps-bench deps-accuracy deps-clang deps-lint \
-        deps-docs FORCE
+        accuracy accuracy-data cuda test-gpu compile-cuda lint format docs playground test-playground clean deps-bench \
+        deps-accuracy deps-clang deps-lint deps-docs deps-playground FORCE
 .DELETE_ON_ERROR:
 # Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
 .NOTPARALLEL:
@@ -127,7 +127,13 @@ format: $(VENV)/deps.stamp ## Bring all sources into the project's format
 	$(VENV)/bin/ruff check --fix --quiet
 	$(VENV)/bin/ruff format --quiet
 
-docs: python $(VENV)/bin/carmina deps-docs ## Build the site into build/docs: pages, gallery, references; check its links
+playground: deps-playground ## Compile the page for the browser into build/playground; `make docs` then has it
+	playground/build.sh build/playground
+
+test-playground: playground python ## Compare the playground with the library; drive it by Chromium where that is installed
+	$(IN_VENV) -m pytest -q tests/python/test_playground.py
+
+docs: python $(VENV)/bin/carmina deps-docs ## Build the site into build/docs: pages, gallery, references; check links
 	$(IN_VENV) scripts/build_site.py --out build/docs
 
 clean: ## Remove what was built (.venv stays)
@@ -145,6 +151,9 @@ deps-clang: $(VENV)/deps.stamp
 
 deps-lint: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh clang-tidy-19=clang-tidy-19
+
+deps-playground:
+	@scripts/debian_packages.sh em++=emscripten node=nodejs node-acorn libeigen3-dev
 
 deps-docs: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh doxygen=doxygen

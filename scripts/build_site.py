@@ -56,8 +56,21 @@ def gather_pages() -> None:
             name, text = Path("index.md"), text + (SITE / "contents.md").read_text()
         write(SOURCE / name, text)
     for page in SITE.glob("*.md"):
-        if page.name != "contents.md":
+        if page.name not in ("contents.md", "playground.md"):
             write(SOURCE / page.name, page.read_text())
+
+
+def add_playground() -> None:
+    """Its page, and the playground itself where `make playground` has built it."""
+    text = (SITE / "playground.md").read_text()
+    if (ROOT / "build" / "playground" / "field.html").exists():
+        text += (
+            '\n<a href="_static/field.html">Open it as a page of its own</a>\n\n'
+            '<iframe src="_static/field.html" title="Draw a vector field"></iframe>\n'
+        )
+    else:
+        text += "\nThis copy of the site was built without it: `make playground` compiles it.\n"
+    write(SOURCE / "playground.md", text)
 
 
 def list_python() -> None:
@@ -133,6 +146,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "docs", help="where the site goes")
     out = parser.parse_args().out
     gather_pages()
+    add_playground()
     list_python()
     list_cpp()
     capture_help()

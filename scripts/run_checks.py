@@ -18,6 +18,7 @@ PARTS = {
     "compile-clang": (["compile-clang"], 25),
     "lint": (["lint"], 60),
     "cuda": (["compile-cuda"], 5),
+    "playground": (["test-playground"], 15),
     "docs": (["docs"], 15),
 }
 

@@ -10,7 +10,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 VENV = ROOT / ".venv" / "bin"
-CPP_FOLDERS = ("include", "src", "c", "cli", "python", "tests", "fuzz", "benchmarks", "papers")
+CPP_FOLDERS = (
+    "include",
+    "src",
+    "c",
+    "cli",
+    "mpi",
+    "python",
+    "tests",
+    "fuzz",
+    "benchmarks",
+    "papers",
+    "playground",
+)
 CLANG_FORMAT = "clang-format-19"
 
 

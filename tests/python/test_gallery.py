@@ -34,7 +34,7 @@ def test_an_example_answers_with_a_picture(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plt, "show", lambda: None)
     with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)  # convergence, too
         runpy.run_path(str(script), run_name="__main__")
         figures = [plt.figure(number) for number in plt.get_fignums()]
         try:
