@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <limits>
 
 namespace carmina {
 
@@ -161,6 +163,23 @@ void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
   if (t.path && t.leave_one_out) use.add("eigenvectors", 2 * number_bytes * square(order));
 }
 
+namespace {
+
+// Sums of float rows are wrong by about eps of their size. An alpha far below that would divide nothing but rounding:
+// the least that can be told from it is taken.
+template <Real T>
+double alpha_above_rounding(const Moments& sums, double alpha, SolveReport& report) {
+  if (!std::same_as<T, float> || alpha == 0) return alpha;
+  const double eps = std::numeric_limits<T>::epsilon(), size = sums.sums.diagonal().head(sums.features).maxCoeff();
+  // The smallest floats have no digits to lose.
+  const double rounding = std::max(eps * size, 64.0 * std::numeric_limits<T>::denorm_min());
+  if (alpha > eps * rounding) return alpha;
+  report.message = "alpha is below the rounding of float32: as much as that was taken; a larger alpha is advised";
+  return rounding;
+}
+
+}  // namespace
+
 template <Real T>
 LinearSolution solve_posed(FitPipeline<T>& fit, PosedSystem<T>& posed, Moments* sums, double alpha) {
   if (fit.task.missing) {
@@ -169,6 +188,7 @@ LinearSolution solve_posed(FitPipeline<T>& fit, PosedSystem<T>& posed, Moments* 
     };
     return solve_patterns(fit, posed, solve)[0].solution;
   }
+  if (sums) alpha = alpha_above_rounding<T>(*sums, alpha, fit.report);
   RowsLeftOut<T> left_out(fit, posed, alpha, sums);
   PhaseTimer timer(fit.report, "solve");
   const bool intercept = fit.options.fit_intercept;
