@@ -4,6 +4,7 @@
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include "data/data_rows.hpp"
@@ -20,6 +21,8 @@ struct PredictCommand {
   std::string model, data, out;
   bool deviations = false, joint = false, probabilities = false;
   std::optional<double> coverage;
+  Index samples = 0;
+  std::uint64_t seed = 0;
   Resources resources;
 
   void run() const {
@@ -40,6 +43,12 @@ struct PredictCommand {
       const std::string reason = predictor.why_no_interval();
       if (!reason.empty()) fail("{}: --interval: {}", model, reason);
     }
+    require(samples >= 0, "--samples must be at least 1, found {}", samples);
+    require(samples == 0 || !(probabilities || deviations || coverage),
+            "--samples excludes --std, --interval and --probabilities");
+    if (const std::string reason = predictor.why_no_std(); samples > 0 && !reason.empty()) {
+      fail("{}: --samples: {}", model, reason);
+    }
     in_precision_of(predictor, [&](auto precision) { predict<decltype(precision)>(predictor, execution); });
   }
 
@@ -48,8 +57,12 @@ struct PredictCommand {
   // covariances of the outputs.
   Index block_rows(const Predictor& predictor, Index columns, const Execution& execution) const {
     const auto p = static_cast<double>(predictor.dim_out());
-    const double numbers =
-        static_cast<double>(columns + predictor.dim_in()) + (deviations || coverage ? 10 * p + 4 * p * p : 3 * p);
+    if (samples > 0 && !predictor.samples_in_parts()) {  // four matrices of all rows and outputs
+      const double order = std::sqrt(static_cast<double>(execution.memory_budget) / (4 * sizeof(double)));
+      return std::max<Index>(1, static_cast<Index>(order / p));
+    }
+    const double numbers = static_cast<double>(columns + predictor.dim_in()) +
+                           (deviations || coverage ? 10 * p + 4 * p * p : 3 * p * static_cast<double>(1 + samples));
     const double allowed = std::min(static_cast<double>(execution.memory_budget) / 8, 64e6);
     return std::clamp<Index>(static_cast<Index>(allowed / (8 * numbers)), 1, 1 << 15);
   }
@@ -58,6 +71,13 @@ struct PredictCommand {
   // then the ends of the intervals, target by target; probabilities are named.
   std::vector<std::string> names(const Predictor& predictor) const {
     if (probabilities) return predictor.class_names();
+    if (samples > 0) {
+      std::vector<std::string> all;
+      for (Index s = 1; s <= samples; ++s) {
+        for (const std::string& name : predictor.output_names()) all.push_back(name + "_" + std::to_string(s));
+      }
+      return all;
+    }
     if (!ModelColumns(predictor).named_targets() && !deviations && !coverage) return {};
     std::vector<std::string> all = predictor.output_names();
     const std::size_t p = all.size();
@@ -81,6 +101,14 @@ struct PredictCommand {
     table.read_at_once(at_once);
     const auto values_of = [&](const ConstView<T>& X) -> Matrix<double> {
       if (probabilities) return predictor.predict_probabilities(X, execution).template cast<double>();
+      if (samples > 0) {
+        Matrix<double> values(X.rows(), samples * p);
+        const auto drawn = predictor.sample(X, samples, seed, execution);
+        for (Index s = 0; s < samples; ++s) {
+          values.middleCols(s * p, p) = drawn[static_cast<std::size_t>(s)].template cast<double>();
+        }
+        return values;
+      }
       Matrix<double> values(X.rows(), p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
@@ -90,6 +118,10 @@ struct PredictCommand {
       return values;
     };
     table.for_blocks("predicting", execution, [&](const RowBlock<T>& block) {
+      require(samples == 0 || block.first_row == 0 || predictor.samples_in_parts(),
+              "{}: --samples: draws of an exact model are of all rows together; of more than {} they need more than "
+              "--memory allows: ask for fewer rows, or fit with --approximation fourier",
+              data, at_once);
       try {
         writer.write(values_of(block.inputs()));
       } catch (const RowError& error) {
@@ -122,6 +154,12 @@ void add_predict(CLI::App& program) {
                    "Also an interval that a new observation falls into with this probability, in columns named after "
                    "the targets with _low and _high")
       ->type_name("NUMBER");
+  command
+      ->add_option("--samples", it->samples,
+                   "In the place of predictions as many functions drawn from the posterior, without noise, in columns "
+                   "named after the targets with _1, _2, ...")
+      ->type_name("COUNT");
+  command->add_option("--seed", it->seed, "With --samples: which functions are drawn [0]")->type_name("NUMBER");
   command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);

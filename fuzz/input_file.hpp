@@ -1,12 +1,13 @@
 // fuzz/input_file.hpp -- bytes as a file with an ending, for readers that take a path; in memory where the system has a
 // folder for that.
 #pragma once
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,10 @@ class InputFile {
  public:
   InputFile(std::string_view ending, std::span<const std::uint8_t> bytes) : path_(folder() + "input") {
     path_ += ending;
-    std::ofstream file(path_, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    ::close(file);
+    if (written != static_cast<ssize_t>(bytes.size())) throw std::runtime_error("cannot write " + path_);
   }
   ~InputFile() { ::unlink(path_.c_str()); }
   InputFile(const InputFile&) = delete;

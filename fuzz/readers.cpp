@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 namespace carmina::fuzz {
 namespace {
@@ -32,18 +33,24 @@ bool same_cells(const A& a, const B& b) {
   return true;
 }
 
-// At most so many rows, by blocks of `block`.
+// At most so many rows, by blocks of `block`; the places of rows follow each other.
 Matrix<double> rows_of(TableReader& reader, Index block, Index most) {
   const auto columns = static_cast<Index>(reader.columns().size());
-  Matrix<double> all(0, columns), part(block, columns);
-  for (Index count = block; count == block && all.rows() < most;) {
+  std::vector<double> all;
+  Matrix<double> part(block, columns);
+  Index rows = 0, position = -1;
+  for (Index count = block; count == block && rows < most; rows += count) {
     count = reader.read(part);
     expect(count >= 0 && count <= block, "a block holds more rows than were asked for");
-    if (count > 0) expect_readable(reader.place(count - 1));
-    all.conservativeResize(all.rows() + count, columns);
-    all.bottomRows(count) = part.topRows(count);
+    for (Index i = 0; i < count; ++i) {
+      expect(reader.position(i) > position, "a row stands before the one before it");
+      position = reader.position(i);
+    }
+    // A place is a function of the position: of the second reading, row by row, a sample.
+    if (count > 0 && (block > 1 || (rows & (rows + 1)) == 0)) expect_readable(reader.place(count - 1));
+    all.insert(all.end(), part.data(), part.data() + count * columns);
   }
-  return all;
+  return Eigen::Map<const Matrix<double>>(all.data(), rows, columns);
 }
 
 void check_floats(TableReader& reader, const Matrix<double>& expected) {
@@ -121,6 +128,24 @@ void run_arff(Bytes bytes) { run_reader(".arff", bytes); }
 void run_npy(Bytes bytes) { run_reader(".npy", bytes); }
 void run_libsvm(Bytes bytes) { run_reader(".svm", bytes); }
 void run_idx(Bytes bytes) { run_reader(".idx", bytes); }
+
+std::size_t unpacked_gzip(Bytes bytes) {
+  if (bytes.empty() || bytes[0] < 128) return bytes.size();
+  z_stream stream{};
+  if (::inflateInit2(&stream, 15 + 16) != Z_OK) return bytes.size();
+  std::array<std::uint8_t, 1 << 16> room;
+  std::size_t size = 0;
+  stream.next_in = const_cast<Bytef*>(bytes.data() + 1);
+  stream.avail_in = static_cast<uInt>(bytes.size() - 1);
+  for (int code = Z_OK; code == Z_OK;) {
+    stream.next_out = room.data();
+    stream.avail_out = room.size();
+    code = ::inflate(&stream, Z_NO_FLUSH);
+    size += room.size() - stream.avail_out;
+  }
+  ::inflateEnd(&stream);
+  return std::max(size, bytes.size());
+}
 
 // The first byte chooses a format and whether the rest is packed already; else it is packed here, and must be read as
 // it is read unpacked.

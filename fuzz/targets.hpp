@@ -18,7 +18,8 @@ using Mutate = std::size_t (*)(std::uint8_t* data, std::size_t size, std::size_t
 struct Target {
   std::string_view name;
   void (*run)(Bytes);
-  Mutate mutate = nullptr;  // libFuzzer's own, where there is none
+  Mutate mutate = nullptr;                   // libFuzzer's own, where there is none
+  std::size_t (*unpacked)(Bytes) = nullptr;  // bytes of an input whose contents are packed
 };
 
 std::span<const Target> targets();
@@ -55,5 +56,7 @@ void run_instruction_sets(Bytes bytes);
 std::size_t mutate_model(std::uint8_t* data, std::size_t size, std::size_t capacity, unsigned seed);
 std::size_t mutate_header(std::uint8_t* data, std::size_t size, std::size_t capacity, unsigned seed);
 std::size_t mutate_description(std::uint8_t* data, std::size_t size, std::size_t capacity, unsigned seed);
+
+std::size_t unpacked_gzip(Bytes bytes);
 
 }  // namespace carmina::fuzz

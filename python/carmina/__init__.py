@@ -7,6 +7,7 @@
 (200, 2)
 """
 
+from carmina import _load  # noqa: F401, I001 -- before whatever else loads the core
 from carmina import datasets, kernels, losses, metrics, outputs, plot, sketches, theory
 from carmina._classifier import KernelClassifier
 from carmina._core import __version__

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from carmina._intervals import REFITTED, RefittedIntervals, checked_coverage
-from carmina._validation import memory_bytes, one_of, thread_count
+from carmina._validation import integer, memory_bytes, one_of, seed_of, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
 MOMENT_BYTES = 256e6
@@ -112,6 +112,40 @@ class Deviations(RefittedIntervals):
             ends = flat.reshape(len(X), -1, 2).astype(self._machine.dtype, copy=False)
         return ends[:, 0] if self._y_ndim == 1 and ends.shape[1] == 1 else ends
 
+    def sample(
+        self,
+        X: ArrayLike,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> NDArray:
+        """Functions drawn from the posterior, without noise: (n_samples, n), or (n_samples, n, p) as the y of
+        `fit`.
+
+        Each draw is joint over the rows of X: differences, maxima and sums over rows may be taken of it. Add
+        normal numbers of variance `noise_` for new observations. It needs what `predict(X, return_std=True)`
+        needs. With features a draw costs as much as a prediction, and the same `random_state` gives the same
+        functions at other rows; of an exact machine all draws together take the eigenvectors of an (n, n)
+        matrix.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from carmina import KernelRegressor
+        >>> X = np.linspace(0, 6, 60)[:, None]
+        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(60)
+        >>> model = KernelRegressor("gaussian", gamma=0.5, alpha=0.1, n_components=200, random_state=0)
+        >>> functions = model.fit(X, y).sample(X, 500, random_state=0)
+        >>> where = X[functions.argmax(axis=1), 0]  # of the maximum, with its uncertainty
+        >>> bool(abs(where.mean() - np.pi / 2) < 0.1), functions.shape
+        (True, (500, 60))
+        """
+        X = self._checked_inputs(X)
+        self._check_deviations("sample")
+        draws = integer("n_samples", n_samples)
+        flat = self._machine.sample(X, draws, seed_of(random_state), threads=thread_count(self.n_jobs))
+        functions = np.moveaxis(flat.reshape(len(X), draws, -1), 1, 0).astype(self._machine.dtype)
+        return functions[..., 0] if self._y_ndim == 1 and functions.shape[2] == 1 else functions
+
     def _band(self, X: NDArray) -> tuple[NDArray, NDArray]:
         prediction = self._predict_machine(X)
         return prediction, prediction
@@ -134,7 +168,7 @@ class Deviations(RefittedIntervals):
         budget = memory_bytes(self.memory_budget)
         return min(MOMENT_BYTES, budget / 4) if budget else MOMENT_BYTES
 
-    def _check_deviations(self) -> None:
+    def _check_deviations(self, where: str = "predict") -> None:
         reason = self._machine.why_no_deviation
         if not reason:
             return
@@ -144,4 +178,4 @@ class Deviations(RefittedIntervals):
                 "; a fit keeps up to 256 MB of sums, or a quarter of memory_budget, in memory: files and "
                 "pickles do not hold them by themselves"
             )
-        raise ValueError(f"predict: {reason}{kept}")
+        raise ValueError(f"{where}: {reason}{kept}")

@@ -154,6 +154,17 @@ nb::object interval(const Machine& self, nb::handle X, double coverage, bool joi
   });
 }
 
+// (n, draws p): the outputs of each draw side by side.
+nb::object sample(const Machine& self, nb::handle X, Index draws, std::uint64_t seed, int threads) {
+  return from_posterior(self, X, threads, [&](const auto& posterior, const auto& x, const Execution& e) {
+    const std::vector<Matrix<double>> drawn = posterior.sample(x, draws, seed, e);
+    const Index p = drawn[0].cols();
+    Matrix<double> all(x.rows(), draws * p);
+    for (Index s = 0; s < draws; ++s) all.middleCols(s * p, p) = drawn[static_cast<std::size_t>(s)];
+    return all;
+  });
+}
+
 // X as the map's kernel sees it: filled, shifted, scaled.
 nb::object transformed(const Machine& self, nb::handle X) {
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
@@ -222,6 +233,8 @@ void bind_machine(nb::module_& m) {
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
       .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
            "Low and high ends of each output: (n, 2 p).")
+      .def("sample", &sample, nb::arg("X"), nb::arg("draws"), nb::arg("seed"), nb::arg("threads") = 0,
+           "Draws of the posterior, side by side: (n, draws p).")
       .def("transformed", &transformed, nb::arg("X"), "X filled and scaled, as the kernel sees it.")
       .def("__getstate__", &to_state)
       .def("__setstate__",

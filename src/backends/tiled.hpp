@@ -14,6 +14,10 @@ template <Real T>
 void gemm(Transpose trans_a, Transpose trans_b, Index m, Index n, Index k, T alpha, const T* A, Index lda, const T* B,
           Index ldb, T beta, T* C, Index ldc, const Execution& execution);
 
+// (rows, columns), touched first by all threads.
+template <Real T>
+Matrix<T> zeros(Index rows, Index columns, const Execution& execution);
+
 // op(A) B of whole matrices.
 Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B,
                        const Execution& execution);
@@ -26,7 +30,7 @@ void add_gram(Index n, Index k, const double* A, Index lda, double* C, Index ldc
 template <Real T>
 bool cholesky(Index n, T* A, Index lda, const Execution& execution);
 
-// X (n, m) <- (L Lᵀ)⁻¹ X, L⁻¹ X.
+// X (n, m) <- (L Lᵀ)⁻¹ X, L⁻¹ X. Few columns are solved in blocks of rows of L, which all threads read.
 template <Real T>
 void cholesky_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx, const Execution& execution);
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx, const Execution& execution);

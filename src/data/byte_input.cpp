@@ -18,7 +18,8 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-constexpr unsigned buffer_bytes = 1u << 18;
+// Room for the whole of a small file: many of those are opened for a few rows.
+unsigned buffer_bytes(off_t stored) { return static_cast<unsigned>(std::clamp<off_t>(stored, 1 << 12, 1 << 18)); }
 
 }  // namespace
 
@@ -49,17 +50,18 @@ ByteInput::ByteInput(const std::string& path) : path_(path), compressed_(ends_wi
   check_path("read", path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   require(descriptor >= 0, "cannot read '{}': {}", path, reason(errno));
+  struct stat info{};
+  const int unknown = ::fstat(descriptor, &info) == 0 ? 0 : errno;
   file_ = ::gzdopen(descriptor, "rb");  // owns the descriptor from here on
   if (file_ == nullptr) {
     ::close(descriptor);
     fail("cannot read '{}': {}", path, reason(ENOMEM));
   }
-  ::gzbuffer(file_, buffer_bytes);
+  ::gzbuffer(file_, buffer_bytes(info.st_size));
 
-  struct stat info{};
   std::string trouble;
-  if (::fstat(descriptor, &info) != 0) {
-    trouble = format_text("cannot read '{}': {}", path, reason(errno));
+  if (unknown != 0) {
+    trouble = format_text("cannot read '{}': {}", path, reason(unknown));
   } else if (S_ISDIR(info.st_mode)) {
     trouble = format_text("cannot read '{}': {}", path, reason(EISDIR));
   } else if (!S_ISREG(info.st_mode)) {

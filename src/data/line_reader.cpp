@@ -1,6 +1,7 @@
 // data/line_reader.cpp -- cuts a growing buffer at its newlines.
 #include "data/line_reader.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace carmina::data {
@@ -8,6 +9,12 @@ namespace carmina::data {
 void LineReader::check_length(std::size_t bytes) const {
   limit_.require_room(static_cast<double>(bytes), format_text("a line of more than {} bytes", bytes / 2),
                       place(line_number_ + 1));
+}
+
+// A small file is read at once, and its end is seen by what is left.
+std::size_t LineReader::first_room() const {
+  constexpr std::size_t usual = std::size_t{1} << 18;
+  return input_.compressed() ? usual : std::min<std::size_t>(usual, input_.stored_size() + 1);
 }
 
 bool LineReader::fill() {
@@ -21,7 +28,7 @@ bool LineReader::fill() {
     require(end_ < longest, "{}:{}: a line is longer than {} bytes; is this a text file?", path(), line_number_ + 1,
             longest);
     check_length(2 * end_);
-    buffer_.resize(std::max<std::size_t>(std::size_t{1} << 18, 2 * buffer_.size()));
+    buffer_.resize(std::max<std::size_t>(first_room(), 2 * buffer_.size()));
   }
   const std::size_t room = buffer_.size() - end_;
   const std::size_t count = input_.read(buffer_.data() + end_, room);

@@ -31,6 +31,7 @@ class LineReader {
 
  private:
   bool fill();
+  std::size_t first_room() const;  // bytes of the buffer
 
   ByteInput input_;
   ReadLimit limit_;

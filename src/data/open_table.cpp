@@ -44,7 +44,7 @@ Table read_table(const std::string& path, std::size_t memory_budget) {
   const auto columns = static_cast<Index>(table.columns.size());
   // What a header promises is not allocated before that much has been read: a packed file cannot be checked
   // before.
-  Index capacity = std::max<Index>(1, (Index{1} << 20) / columns), count = 0;
+  Index capacity = std::max<Index>(1, (Index{1} << 14) / columns), count = 0;
   if (reader->rows()) capacity = std::min(capacity, *reader->rows());
   for (bool more = true; more;) {
     table.values.conservativeResize(capacity, columns);

@@ -12,8 +12,8 @@ namespace carmina {
 
 template <ScalarMap M>
 void MapRows<M>::accumulate(const RowBlock<T>& block, Index q, const Residual& residual, SegmentedSum& sum) const {
-  constexpr Index wave = 16;  // sums under way at once, whatever the number of threads
   const Index m = features(), step = cached_rows();
+  const Index wave = sums_under_way(static_cast<double>(q * m) * sizeof(T));
   const Stretches stretches(block, grid_);
   const int threads = execution_.thread_count();
   std::vector<Matrix<T>> partial(static_cast<std::size_t>(std::min(wave, stretches.count())));
@@ -33,7 +33,7 @@ void MapRows<M>::accumulate(const RowBlock<T>& block, Index q, const Residual& r
       }
     });
     // Added in the order of the rows.
-    constexpr Index strip = 256;
+    constexpr Index strip = 64;
     parallel_for((m + strip - 1) / strip, threads, [&](Index task, int) {
       const Index first = task * strip, rows = std::min(strip, m - first);
       for (Index k = 0; k < count; ++k) {

@@ -1,5 +1,6 @@
 // features/moments.cpp -- sums over rows of products of features.
 #include "backends/blas.hpp"
+#include "backends/cpu/triangle_tiling.hpp"
 #include "backends/tiled.hpp"
 #include "features/moments_builder.hpp"
 
@@ -12,19 +13,12 @@
 namespace carmina {
 namespace {
 
-constexpr Index column_tile = 544;  // of the Gram matrix, one tile a task: 2048 features and their targets make four
+// Columns of the Gram matrix, at most, of a task of one or two threads: 2048 features and their targets make four.
+constexpr Index column_tile = 544;
+constexpr Index columns_together = 32;  // that products take at a time
 constexpr Index rows_together = 128;
 constexpr Index longest_chunk = 4096;  // makes the pass in double over a tile cheap beside its product
 constexpr double largest_chunk_bytes = 512e6;
-
-// Column ranges of about equal width, at most column_tile: all but the last a multiple of what products take at a time.
-struct Tiling {
-  static constexpr Index together = 32;
-  Index width, tiles;
-  explicit Tiling(Index total) : width(total), tiles((total + column_tile - 1) / column_tile) {}
-  Index begin(Index i) const { return i == tiles ? width : i * width / tiles / together * together; }
-  Index size(Index i) const { return begin(i + 1) - begin(i); }
-};
 
 }  // namespace
 
@@ -129,8 +123,8 @@ void MomentsBuilder<T>::fill_rows(const RowBlock<T>& block, Index first, Index c
 // In double a sum that holds one segment alone goes on in BLAS; where chunks join a total, their own sum comes first.
 template <Real T>
 void MomentsBuilder<T>::add_products() {
-  const Tiling tiling(width_);
-  const Index t = tiling.tiles, rows = held_;
+  const auto tiling = backend::TriangleTiling::of<T>(width_, column_tile, columns_together, execution_.thread_count());
+  const Index t = tiling.tiles(), rows = held_;
   Matrix<double>& sums = segment_.size() > 0 ? segment_ : moments_.sums;
   const bool go_on = std::is_same_v<T, double> && (whole_ || segment_.size() > 0);
   // Tiles below the diagonal first, the cheaper ones on it last: threads end together.

@@ -7,6 +7,13 @@
 
 namespace carmina {
 
+// Sums of stretches under way at once, each of so many bytes: so many that threads seldom wait for each other. They are
+// added in the order of the rows, so that their number changes no result.
+inline Index sums_under_way(double bytes) {
+  constexpr double allowed = 32e6;
+  return static_cast<Index>(std::clamp(allowed / bytes, 16.0, 256.0));
+}
+
 // Rows of a block by stretches. Blocks begin at stretches.
 struct Stretches {
   Index first_row, rows, stretch, segment;
@@ -42,8 +49,10 @@ class SegmentedSum {
   // Adds fill(first, last, sums) of all stretches of a block, each on one thread; sums come zeroed.
   template <Real T, class Fill>
   void add(const RowBlock<T>& block, const RowGrid& grid, const Execution& execution, const Fill& fill) {
-    constexpr Index wave = 16;  // sums under way at once, whatever the number of threads
     const Stretches stretches(block, grid);
+    double bytes = 0;
+    for (const auto& sum : open_) bytes += sizeof(double) * static_cast<double>(sum.size());
+    const Index wave = sums_under_way(bytes);
     std::vector<std::vector<Matrix<double>>> partial(static_cast<std::size_t>(std::min(wave, stretches.count())));
     for (Index begin = 0; begin < stretches.count(); begin += wave) {
       const Index count = std::min(wave, stretches.count() - begin);

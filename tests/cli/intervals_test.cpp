@@ -51,6 +51,27 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
+TEST_F(Intervals, SamplesAreThoseOfTheLibrary) {
+  const Matrix<double> X = test_.leftCols(5);
+  for (const std::string approximation : {"fourier", "exact"}) {
+    run_well(fit("model", {"--approximation", approximation, "--variances"}));
+    run_well({"predict", at("model"), at("test.csv"), "--out", at("s.csv"), "--samples", "3", "--seed", "7"});
+    const Table found = read_table(at("s.csv"));
+    EXPECT_EQ(names_of(found), (std::vector<std::string>{"y1_1", "y2_1", "y1_2", "y2_2", "y1_3", "y2_3"}));
+    const auto expected = Posterior<double>(machine(approximation)).sample(X, 3, 7);
+    for (std::size_t s = 0; s < 3; ++s) {
+      EXPECT_LT((found.values.middleCols(2 * static_cast<Index>(s), 2) - expected[s]).cwiseAbs().maxCoeff(), 1e-6);
+    }
+  }
+  EXPECT_THAT(run_badly({"predict", at("model"), at("test.csv"), "--out", at("s.csv"), "--samples", "2", "--std"}),
+              HasSubstr("--samples excludes"));
+  EXPECT_THAT(run_badly({"predict", at("model"), at("test.csv"), "--out", at("s.csv"), "--samples", "-1"}),
+              HasSubstr("--samples must be at least 1, found -1"));
+  run_well(fit("bare", {"--approximation", "fourier"}));
+  EXPECT_THAT(run_badly({"predict", at("bare"), at("test.csv"), "--out", at("s.csv"), "--samples", "2"}),
+              HasSubstr("--samples: "));
+}
+
 TEST_F(Intervals, AreThoseOfTheLibrary) {
   for (const std::string approximation : {"fourier", "exact"}) {
     run_well(fit("model", {"--approximation", approximation, "--variances"}));

@@ -111,6 +111,30 @@ TEST(MissingDeviations, AreThoseOfFitsToTheRowsOfEachOutput) {
   }
 }
 
+// Variances of 4,000 draws, in their standard errors, and outputs that do not go together.
+TEST(MissingDeviations, DrawsAreThoseOfTheOutputsByThemselves) {
+  const Rows rows;
+  constexpr Index draws = 4000;
+  for (const std::string approximation : {"fourier", "exact", "sub_sample"}) {
+    const auto machine = KernelMachine<double>::fit(rows.X, rows.Y, options_for(approximation, 40), rows.w.data());
+    const Posterior<double> posterior(machine);
+    const Matrix<double> Z = random_matrix(3, d, 8), mean = machine.predict(Z), covariance = posterior.covariance(Z);
+    Matrix<double> squares = Matrix<double>::Zero(3, p);
+    double product = 0;
+    for (const Matrix<double>& one : posterior.sample(Z, draws, 5)) {
+      squares += (one - mean).cwiseAbs2() / draws;
+      product += (one(0, 0) - mean(0, 0)) * (one(0, 1) - mean(0, 1)) / draws;
+    }
+    for (Index i = 0; i < 3; ++i) {
+      for (Index a = 0; a < p; ++a) {
+        const double variance = covariance(i, a * p + a) - machine.record().noise[a];
+        EXPECT_NEAR(squares(i, a), variance, 5 * variance * std::sqrt(2.0 / draws)) << approximation << i << a;
+      }
+    }
+    EXPECT_LT(std::abs(product), 5 * std::sqrt(squares(0, 0) * squares(0, 1) / draws)) << approximation;
+  }
+}
+
 // A bound: each of p outputs leaves a p-th of the rest.
 TEST(MissingDeviations, JointIntervalsAreABound) {
   const Rows rows;

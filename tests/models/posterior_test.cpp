@@ -22,8 +22,9 @@ struct Data {
   Vector<double> w = random_matrix(n, 1, 4).cwiseAbs().array() + 0.2;
 };
 
-// cov of y* given y in the dense model f ~ GP(K + c 1 (x) I), noise alpha / w, with c large for the flat prior.
-Matrix<double> dense(const Blocks& K, const Data& data, bool intercept) {
+// cov of f at all test rows together given y in the dense model f ~ GP(K + c 1 (x) I), noise alpha / w, with c large
+// for the flat prior: (t p, t p).
+Matrix<double> dense_joint(const Blocks& K, const Data& data, bool intercept) {
   const double flat = intercept ? 1e7 : 0;
   const auto with_intercept = [&](const Matrix<double>& A, const Matrix<double>& B) {
     Matrix<double> out = K(A, B);
@@ -35,8 +36,12 @@ Matrix<double> dense(const Blocks& K, const Data& data, bool intercept) {
   Eigen::MatrixXd M = with_intercept(data.X, data.X);
   for (Index i = 0; i < n * p; ++i) M(i, i) += alpha / data.w[i / p];
   const Matrix<double> k = with_intercept(data.Xt, data.X);
-  const Eigen::MatrixXd full =
-      with_intercept(data.Xt, data.Xt) - k * M.partialPivLu().solve(Eigen::MatrixXd(k.transpose()));
+  return with_intercept(data.Xt, data.Xt) - k * M.partialPivLu().solve(Eigen::MatrixXd(k.transpose()));
+}
+
+// cov of a new observation at each row, (t, p p).
+Matrix<double> dense(const Blocks& K, const Data& data, bool intercept) {
+  const Matrix<double> full = dense_joint(K, data, intercept);
   Matrix<double> out(t, p * p);
   for (Index i = 0; i < t; ++i) {
     for (Index a = 0; a < p; ++a) {
@@ -74,6 +79,67 @@ TEST(Posterior, EqualsTheDenseGaussianProcess) {
       }
     }
   }
+}
+
+// The mean and the covariance of 4,000 draws, in their standard errors: of some 3,000 numbers none is off by 5.5, which
+// happens with probability 1e-4.
+TEST(Posterior, DrawsHaveTheJointCovarianceOfTheDenseProcess) {
+  const Data data;
+  constexpr Index draws = 4000, order = t * p;
+  for (const Kernel& kernel : all_kernels()) {
+    for (const bool intercept : {false, true}) {
+      for (const Index components : {0, 10, 60}) {
+        FitOptions options = given_numbers();
+        options.kernel = kernel;
+        options.approximation = components == 0 ? "exact" : "fourier";
+        options.n_components = components;
+        options.alpha = alpha;
+        options.fit_intercept = intercept;
+        options.keep_moments = true;
+        const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+        const std::vector<Matrix<double>> drawn = Posterior<double>(machine).sample(data.Xt, draws, 3);
+        const Matrix<double> mean = machine.predict(data.Xt);
+        Matrix<double> all(draws, order);
+        for (Index s = 0; s < draws; ++s) {
+          const Matrix<double> one = drawn[static_cast<std::size_t>(s)] - mean;
+          all.row(s) = Eigen::Map<const Eigen::RowVectorXd>(one.data(), order);
+        }
+        const Blocks K = components == 0 ? exact_blocks(kernel) : fourier_blocks(kernel, components);
+        Matrix<double> C = dense_joint(K, data, intercept);
+        const Vector<double> scale = (machine.record().noise / alpha).cwiseSqrt();
+        for (Index i = 0; i < order; ++i) {
+          for (Index j = 0; j < order; ++j) C(i, j) *= scale[i % p] * scale[j % p];
+        }
+        const Matrix<double> found = all.transpose() * all / draws;
+        for (Index i = 0; i < order; ++i) {
+          EXPECT_LT(std::abs(all.col(i).mean()), 5.5 * std::sqrt(C(i, i) / draws)) << components << intercept << i;
+          for (Index j = 0; j <= i; ++j) {
+            const double error = std::sqrt((C(i, i) * C(j, j) + C(i, j) * C(i, j)) / draws);
+            EXPECT_LT(std::abs(found(i, j) - C(i, j)), 5.5 * error + 1e-6 * C(i, i))
+                << components << intercept << " " << i << " " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A draw of a machine with features is one function: some of the rows, or more draws, change nothing.
+TEST(Posterior, ADrawIsAFunctionOfItsNumber) {
+  const Data data;
+  FitOptions options = given_numbers();
+  options.approximation = "fourier";
+  options.n_components = 40;
+  options.keep_moments = true;
+  const auto machine = KernelMachine<double>::fit(data.X, data.Y, options);
+  const Posterior<double> posterior(machine);
+  const auto three = posterior.sample(data.Xt, 3, 11), one = posterior.sample(data.Xt.bottomRows(2), 1, 11);
+  EXPECT_LT(max_difference(three[0].bottomRows(2), one[0]), 1e-12);
+  EXPECT_GT(max_difference(three[0], three[1]), 1e-3);
+  EXPECT_GT(max_difference(three[0], posterior.sample(data.Xt, 1, 12)[0]), 1e-3);
+  EXPECT_EQ(posterior.sample(data.Xt.topRows(0), 2, 1)[1].rows(), 0);
+  EXPECT_THROW(posterior.sample(data.Xt, 0, 1), Error);
+  EXPECT_THROW(posterior.sample(data.Xt.leftCols(1), 1, 1), Error);
 }
 
 TEST(Posterior, FilesKeepTheWeightsOfExactMachines) {

@@ -20,6 +20,20 @@ def test_version_is_that_of_the_distribution():
     assert carmina.__version__ == importlib.metadata.version("carmina")
 
 
+def test_importing_starts_no_threads():
+    # Its OpenBLAS would start one for each processor, and they wait busily at first.
+    program = """
+import os
+os.environ["OPENBLAS_NUM_THREADS"] = "3"
+import numpy, scipy.linalg, sklearn.pipeline, sklearn.isotonic, sklearn.model_selection
+before = len(os.listdir("/proc/self/task"))
+import carmina
+assert len(os.listdir("/proc/self/task")) == before
+assert os.environ["OPENBLAS_NUM_THREADS"] == "3"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_types_are_shipped():
     files = importlib.resources.files(carmina)
     assert (files / "py.typed").is_file()

@@ -141,3 +141,28 @@ def test_inputs_are_checked_once(problem, monkeypatch, extra):
     assert len(checked) == 1
     model.predict(problem.X, **extra)  # as the machine takes it
     assert len(checked) == 1
+
+
+def test_samples_have_the_shape_of_predictions_and_their_covariance(problem):
+    X, Y, _ = problem
+    for approximation in ("exact", "fourier"):
+        for targets, shape in ((Y[:, 0], (400, 5)), (Y, (400, 5, 2))):
+            model = regressor(approximation=approximation, n_components=20, alpha=ALPHA).fit(X, targets)
+            functions = model.sample(X[:5], 400, random_state=1)
+            assert functions.shape == shape
+            assert (functions == model.sample(X[:5], 400, random_state=1)).all()
+            assert (functions != model.sample(X[:5], 400, random_state=2)).any()
+            mean, std = model.predict(X[:5], return_std=True)
+            latent = np.sqrt(std**2 - model.noise_)  # deviation of the function, without the noise
+            # 400 draws: a standard error of the mean is 5 %, of a deviation 3.5 %; none of 30 is off by 5.
+            assert (np.abs(functions.mean(axis=0) - mean) < 5 * latent / 20).all()
+            assert_allclose(functions.std(axis=0), latent, rtol=5 * 0.0354)
+
+
+def test_what_cannot_be_sampled_is_refused(problem):
+    X, Y, _ = problem
+    model = regressor(n_components=20).fit(X, Y)
+    with pytest.raises(ValueError, match="draws must be at least 1, found 0"):
+        model.sample(X, 0)
+    with pytest.raises(ValueError, match="sample: "):
+        regressor(n_components=20, solver="cg").fit(X, Y).sample(X)

@@ -36,6 +36,11 @@ class Posterior {
   // left out over their deviations, of the next larger level of interval_levels(); infinite where the rows are too few.
   // `joint`: one q for all outputs, by the largest of a row's errors, so that all outputs together are covered.
   Matrix<double> interval(ConstView<T> X, double coverage, bool joint = false, const Execution& execution = {}) const;
+  // Functions drawn from the posterior, without noise, at all rows together: (n, p) each. Draw k of a seed is the same
+  // however many there are. Of a machine with features a draw is one function, whatever rows it is asked at, and costs
+  // as much as a prediction; of an exact one it takes the eigenvectors of the covariance of all rows, O(n^3).
+  std::vector<Matrix<double>> sample(ConstView<T> X, Index draws, std::uint64_t seed,
+                                     const Execution& execution = {}) const;
 
  private:
   struct State;

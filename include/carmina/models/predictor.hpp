@@ -63,6 +63,14 @@ class Predictor {
                                   const Execution& execution = {}) const;
   Matrix<float> predict_interval(ConstView<float> X, double coverage, bool joint = false,
                                  const Execution& execution = {}) const;
+  // Functions drawn from the posterior at all rows of X together, without noise: (n, dim_out) each. Error where
+  // predict_std has one. Whether a draw is one function in all calls with its seed: not where it takes the covariance
+  // of all rows, as of exact machines.
+  std::vector<Matrix<double>> sample(ConstView<double> X, Index draws, std::uint64_t seed,
+                                     const Execution& execution = {}) const;
+  std::vector<Matrix<float>> sample(ConstView<float> X, Index draws, std::uint64_t seed,
+                                    const Execution& execution = {}) const;
+  bool samples_in_parts() const;
 
   // The model itself, of its kind; null for another.
   const AnyKernelMachine* kernel_machine() const;

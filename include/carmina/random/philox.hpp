@@ -20,6 +20,7 @@ enum class Stream : std::uint32_t {
   evidence_rows = 43,    // the rows that a kernel is learnt from
   mixture_factors = 44,  // the factors of outputs that learning starts from
   mixture_phases = 45,
+  posterior_draws = 46,  // functions drawn from a posterior
 };
 
 // Philox4x32-10 (Random123): the counter is (i, j, stream), the key is the seed. Nothing is kept between calls.

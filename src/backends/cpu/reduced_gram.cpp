@@ -3,13 +3,15 @@
 #include "backends/blas.hpp"
 #include "backends/cpu/bfloat16.hpp"
 #include "backends/cpu/lower_tiles.hpp"
+#include "backends/cpu/triangle_tiling.hpp"
+#include "backends/tiled.hpp"
 
 #include <algorithm>
 
 namespace carmina::backend {
 namespace {
 
-constexpr Index tile = 512;  // columns of a task
+constexpr Index tile = 512;  // columns of a task, at most
 
 }  // namespace
 
@@ -27,7 +29,7 @@ bool has_bfloat16() {
 
 ReducedGram::ReducedGram(Index order, Reduced precision, const Execution& execution)
     : order_(order), pairs_(precision == Reduced::bfloat16 && has_bfloat16()), execution_(execution) {
-  sums.setZero(order, order);
+  sums = zeros<float>(order, order, execution);
   scratch_.resize(static_cast<std::size_t>(execution.thread_count()));
 }
 
@@ -62,11 +64,12 @@ void ReducedGram::add(Index rows, const Fill& fill) {
 
 void ReducedGram::add_pairs(Index pairs) {
   constexpr Index width = bfloat16::panel;
-  const Index panels = (order_ + width - 1) / width, group = tile / width;
-  for_lower_tiles((panels + group - 1) / group, execution_, [&](Index i, Index j) {
+  const auto tiling = TriangleTiling::of<float>(order_, tile, width, execution_.thread_count());
+  for_lower_tiles(tiling.tiles(), execution_, [&](Index i, Index j) {
     const auto panel = [&](Index at) { return packed_.data() + at * pairs * width; };
-    for (Index a = i * group; a < std::min(panels, (i + 1) * group); ++a) {
-      for (Index b = j * group; b < std::min({panels, (j + 1) * group, a + 1}); ++b) {
+    const auto end = [&](Index k) { return (tiling.begin(k + 1) + width - 1) / width; };
+    for (Index a = tiling.begin(i) / width; a < end(i); ++a) {
+      for (Index b = tiling.begin(j) / width; b < std::min(end(j), a + 1); ++b) {
         float* const out = sums.data() + a * width * order_ + b * width;
         const Index height = std::min(width, order_ - a * width), breadth = std::min(width, order_ - b * width);
         if (height == width && breadth == width) {
@@ -84,15 +87,15 @@ void ReducedGram::add_pairs(Index pairs) {
 }
 
 void ReducedGram::add_floats(Index rows) {
-  const Index tiles = (order_ + tile - 1) / tile;
-  for_lower_tiles(tiles, execution_, [&](Index i, Index j) {
-    const Index height = std::min(tile, order_ - i * tile), breadth = std::min(tile, order_ - j * tile);
-    float* const out = sums.data() + i * tile * order_ + j * tile;
+  const auto tiling = TriangleTiling::of<float>(order_, tile, 32, execution_.thread_count());
+  for_lower_tiles(tiling.tiles(), execution_, [&](Index i, Index j) {
+    const float *left = design_.data() + tiling.begin(i), *right = design_.data() + tiling.begin(j);
+    float* const out = sums.data() + tiling.begin(i) * order_ + tiling.begin(j);
     if (i == j) {
-      gram<float>(height, rows, 1, design_.data() + i * tile, order_, 1, out, order_);
+      gram<float>(tiling.size(i), rows, 1, left, order_, 1, out, order_);
     } else {
-      gemm<float>(Transpose::yes, Transpose::no, height, breadth, rows, 1, design_.data() + i * tile, order_,
-                  design_.data() + j * tile, order_, 1, out, order_);
+      gemm<float>(Transpose::yes, Transpose::no, tiling.size(i), tiling.size(j), rows, 1, left, order_, right, order_,
+                  1, out, order_);
     }
   });
 }

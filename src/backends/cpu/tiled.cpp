@@ -51,6 +51,19 @@ template void gemm(Transpose, Transpose, Index, Index, Index, float, const float
 template void gemm(Transpose, Transpose, Index, Index, Index, double, const double*, Index, const double*, Index,
                    double, double*, Index, const Execution&);
 
+template <Real T>
+Matrix<T> zeros(Index rows, Index columns, const Execution& execution) {
+  constexpr Index strip = 64;
+  Matrix<T> out(rows, columns);
+  parallel_for(count_of(rows, strip), execution.thread_count(), [&](Index task, int) {
+    const Index first = task * strip;
+    out.middleRows(first, std::min(strip, rows - first)).setZero();
+  });
+  return out;
+}
+template Matrix<float> zeros(Index, Index, const Execution&);
+template Matrix<double> zeros(Index, Index, const Execution&);
+
 Matrix<double> product(Transpose transpose, const Matrix<double>& A, const Matrix<double>& B,
                        const Execution& execution) {
   const bool flip = transpose == Transpose::yes;
@@ -118,8 +131,56 @@ bool cholesky(Index n, T* A, Index lda, const Execution& execution) {
 template bool cholesky(Index, float*, Index, const Execution&);
 template bool cholesky(Index, double*, Index, const Execution&);
 
+namespace {
+
+constexpr Index solved_rows = 256;        // of a block of a system with few columns
+constexpr Index fewest_in_blocks = 1024;  // order of such a system
+
+// L X = B by blocks: X_k = L_kk^-1 B_k, then B_i -= L_ik X_k for all i > k.
+template <Real T>
+void solve_in_blocks(Index n, Index m, const T* L, Index lda, T* X, Index ldx, const Execution& execution) {
+  Matrix<T> minus(m, solved_rows);
+  for (Index k = 0; k < n; k += solved_rows) {
+    const Index count = std::min(solved_rows, n - k);
+    lower_solve(count, m, L + k * lda + k, lda, X + k * ldx, ldx);
+    for (Index i = 0; i < count; ++i) {
+      for (Index j = 0; j < m; ++j) minus(j, i) = -X[(k + i) * ldx + j];
+    }
+    for_panels(n - k - count, solved_rows, execution, [&](Index first, Index rows) {
+      const Index i = k + count + first;
+      add_product_few(L + i * lda + k, lda, rows, count, minus.data(), solved_rows, m, X + i * ldx, ldx);
+    });
+  }
+}
+
+// Lᵀ X = B from the end: X_k = L_kk^-T B_k, then B_j -= L_kjᵀ X_k for all j < k.
+template <Real T>
+void solve_transposed_in_blocks(Index n, Index m, const T* L, Index lda, T* X, Index ldx, const Execution& execution) {
+  Matrix<T> minus(solved_rows, m);
+  for (Index k = (n - 1) / solved_rows * solved_rows; k >= 0; k -= solved_rows) {
+    const Index count = std::min(solved_rows, n - k);
+    lower_transposed_solve(count, m, L + k * lda + k, lda, X + k * ldx, ldx);
+    for (Index i = 0; i < count; ++i) {
+      for (Index j = 0; j < m; ++j) minus(i, j) = -X[(k + i) * ldx + j];
+    }
+    for_panels(k, solved_rows, execution, [&](Index first, Index columns) {
+      Matrix<T> change = Matrix<T>::Zero(m, columns);
+      add_transposed_few(L + k * lda + first, lda, count, columns, minus.data(), m, m, change.data(), columns);
+      for (Index j = 0; j < columns; ++j) {
+        for (Index c = 0; c < m; ++c) X[(first + j) * ldx + c] += change(c, j);
+      }
+    });
+  }
+}
+
+}  // namespace
+
 template <Real T>
 void cholesky_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx, const Execution& execution) {
+  if (m <= narrow_product && n >= fewest_in_blocks) {
+    solve_in_blocks(n, m, L, lda, X, ldx, execution);
+    return solve_transposed_in_blocks(n, m, L, lda, X, ldx, execution);
+  }
   for_panels(m, solve_columns, execution,
              [&](Index first, Index count) { cholesky_solve(n, count, L, lda, X + first, ldx); });
 }

@@ -2,6 +2,7 @@
 #include "models/fit/ways.hpp"
 #include "core/words.hpp"
 #include "features/moments_builder.hpp"
+#include "features/segmented_sum.hpp"
 #include "models/fit/leave_out.hpp"
 #include "models/fit/pattern_problems.hpp"
 
@@ -99,11 +100,12 @@ void add_map(MemoryUse& use, const FitTask& t) {
   use.add("frequencies", count * t.d * (2 * number_bytes + 2 * t.scalar_bytes));
 }
 
-// Sums over stretches of rows, sixteen under way, of the open segment and in all; and the features of a tile of each
+// Sums over stretches of rows, those under way, of the open segment and in all; and the features of a tile of each
 // thread where they outgrow its scratch.
 void add_products(MemoryUse& use, const FitTask& t) {
   constexpr double scratch = 524288;
-  const double stretches = std::clamp(t.n / static_cast<double>(t.grid().stretch), 1.0, 16.0);
+  const auto under_way = static_cast<double>(sums_under_way(t.scalar_bytes * t.m * (t.p + 1)));
+  const double stretches = std::clamp(t.n / static_cast<double>(t.grid().stretch), 1.0, under_way);
   const double sums = (stretches * t.scalar_bytes + 3 * number_bytes) * t.m * (t.p + 1);
   const double tiles = std::max(0.0, 16 * t.m * t.scalar_bytes - scratch) * t.options.execution.thread_count();
   use.add("sums of a product", sums + tiles);

@@ -129,6 +129,23 @@ struct Predictor::State {
     };
     return std::visit(ends, std::get<AnyKernelMachine>(model));
   }
+
+  template <Real T>
+  std::vector<Matrix<T>> sample(ConstView<T> X, Index draws, std::uint64_t seed, const Execution& execution) const {
+    const auto drawn = visit([&]<class Machine>(const Machine& machine) -> std::vector<Matrix<double>> {
+      if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
+        check_rows(X, machine.dim_in(), false, false);
+        return machine.sample(in_precision<double>(X), draws, seed, execution);
+      } else {
+        using M = ScalarOf<Machine>;
+        check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
+        return posterior<M>(machine, execution)->sample(in_precision<M>(X), draws, seed, execution);
+      }
+    });
+    std::vector<Matrix<T>> out;
+    for (const Matrix<double>& one : drawn) out.push_back(finite_in<T>(one, "sample", "function"));
+    return out;
+  }
 };
 
 Predictor::Predictor(AnyKernelMachine machine) : state_(std::make_shared<const State>(std::move(machine))) {}
@@ -210,6 +227,21 @@ Matrix<float> Predictor::predict_interval(ConstView<float> X, double coverage, b
                                           const Execution& execution) const {
   if (const std::string reason = why_no_interval(); !reason.empty()) fail("predict_interval: {}", reason);
   return state_->interval<float>(X, coverage, joint, execution);
+}
+
+std::vector<Matrix<double>> Predictor::sample(ConstView<double> X, Index draws, std::uint64_t seed,
+                                              const Execution& execution) const {
+  if (const std::string reason = why_no_std(); !reason.empty()) fail("sample: {}", reason);
+  return state_->sample<double>(X, draws, seed, execution);
+}
+std::vector<Matrix<float>> Predictor::sample(ConstView<float> X, Index draws, std::uint64_t seed,
+                                             const Execution& execution) const {
+  if (const std::string reason = why_no_std(); !reason.empty()) fail("sample: {}", reason);
+  return state_->sample<float>(X, draws, seed, execution);
+}
+bool Predictor::samples_in_parts() const {
+  const SpectralMixtureMachine* mixture = spectral_mixture();
+  return mixture ? mixture->inference() == Inference::fourier : !record().exact();
 }
 
 }  // namespace carmina

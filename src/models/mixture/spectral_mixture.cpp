@@ -1,4 +1,5 @@
 // models/mixture/spectral_mixture.cpp -- options by name, and predictions of a learnt spectral mixture.
+#include "backends/covariance_root.hpp"
 #include "core/words.hpp"
 #include "models/mixture/mixture_learner.hpp"
 #include "models/mixture/mixture_state.hpp"
@@ -6,23 +7,11 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 
-#include <Eigen/Eigenvalues>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace carmina {
-namespace {
-
-// B with B Bᵀ = C, for a positive semi-definite C to rounding.
-Matrix<double> covariance_root(const Matrix<double>& C) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(C);
-  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
-}
-
-}  // namespace
-
 constexpr Words<Inference, 3> inferences{"inference", {"fourier", "exact", "inducing"}};
 Inference parse_inference(const std::string& name) { return inferences.parse(name); }
 std::string inference_name(Inference inference) { return inferences.name(inference); }
@@ -141,8 +130,8 @@ std::vector<Matrix<double>> SpectralMixtureMachine::sample(ConstView<double> X, 
   } else {
     const Matrix<double> mean = predict_draws(X, execution).front().mean.rowwise() - intercept_.transpose();
     const Matrix<double> covariance = process_covariance(parameters_.mixture, state_->process, X, execution);
-    const Matrix<double> root = covariance_root(covariance);
-    const Random random(seed, Stream::noise);
+    const Matrix<double> root = backend::covariance_root(covariance, execution);
+    const Random random(seed, Stream::posterior_draws);
     for (std::size_t k = 0; k < out.size(); ++k) {
       out[k] = mean;
       for (Index a = 0; a < dim_out(); ++a) {

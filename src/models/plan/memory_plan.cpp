@@ -165,7 +165,7 @@ double memory_limit(const Execution& execution) {
 Index block_rows(Index columns, const Execution& execution) {
   const double allowed = std::min(memory_limit(execution) / 8, 256e6);
   const auto rows = static_cast<Index>(allowed / (static_cast<double>(columns) * 24));
-  return std::clamp<Index>(rows < 4096 ? rows : rows / 4096 * 4096, 1, 1 << 16);
+  return std::clamp<Index>(rows < 4096 ? rows : rows / 4096 * 4096, 1, 1 << 18);
 }
 
 double MemoryUse::bytes(Index block) const {

@@ -76,7 +76,7 @@ std::vector<Matrix<double>> sample_fourier(const WeightedFrequencies& at, const 
   require(X.cols() == at.W.cols(), "sample: X has {} columns, the model takes {}", X.cols(), at.W.cols());
   const FourierMap<T> map(at.W.template cast<T>());
   const FrequencyFactors factors(at, std::sqrt(static_cast<double>(at.size())));
-  const Random random(seed, Stream::noise);
+  const Random random(seed, Stream::posterior_draws);
   std::vector<Matrix<double>> out;
   for (Index k = 0; k < draws; ++k) {
     Vector<double> z(factors.columns());

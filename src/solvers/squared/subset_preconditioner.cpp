@@ -14,7 +14,9 @@ Index SubsetPreconditioner::sample_rows(Index rows, Index features) {
 
 SubsetPreconditioner::SubsetPreconditioner(const FeatureRows& rows, Index wanted, double total_weight, bool centred,
                                            double delta, double alpha, const Execution& execution)
-    : solve_(rows.subset_solve(wanted, total_weight, centred, delta, alpha)), order_(rows.features()) {
+    : solve_(rows.subset_solve(wanted, total_weight, centred, delta, alpha)),
+      order_(rows.features()),
+      execution_(execution) {
   if (solve_) return;
   const auto s = static_cast<double>(wanted), m = static_cast<double>(order_);
   const double noise = 2 * delta * total_weight / std::sqrt(s * m);
@@ -49,16 +51,21 @@ void SubsetPreconditioner::operator()(const Matrix<double>& R, Matrix<double>& Z
     // Columns of length one: a residual may be below what float can hold.
     const Eigen::RowVectorXd size = R.colwise().norm().unaryExpr([](double x) { return x > 0 ? x : 1; });
     Matrix<float> narrow = (R * size.cwiseInverse().asDiagonal()).cast<float>();
-    backend::cholesky_solve(order_, R.cols(), single_.data(), order_, narrow.data(), narrow.outerStride());
+    backend::cholesky_solve(order_, R.cols(), single_.data(), order_, narrow.data(), narrow.outerStride(), execution_);
     Z = narrow.cast<double>() * size.asDiagonal();
   } else if (double_.size() > 0) {
-    backend::cholesky_solve(order_, Z.cols(), double_.data(), order_, Z.data(), Z.outerStride());
+    backend::cholesky_solve(order_, Z.cols(), double_.data(), order_, Z.data(), Z.outerStride(), execution_);
   }
 }
 
 void SubsetPreconditioner::factor(Matrix<float> H, bool narrow, const Execution& execution) {
   if (narrow) {
-    single_ = H;
+    single_.resize(order_, order_);
+    constexpr Index strip = 64;
+    parallel_for((order_ + strip - 1) / strip, execution.thread_count(), [&](Index task, int) {
+      const Index first = task * strip, count = std::min(strip, order_ - first);
+      single_.middleRows(first, count) = H.middleRows(first, count);
+    });
     if (backend::cholesky(order_, single_.data(), order_, execution)) return;
     single_.resize(0, 0);
   }

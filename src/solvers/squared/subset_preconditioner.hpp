@@ -32,6 +32,7 @@ class SubsetPreconditioner {
   void factor(Matrix<float> H, bool narrow, const Execution& execution);
 
   Index order_;
+  Execution execution_;
   Matrix<float> single_;  // one of the two
   Matrix<double> double_;
 };

@@ -1,0 +1,217 @@
+// scaling/main.cpp -- what all threads reach of the summed rate of as many copies with one thread each, in one run.
+//
+// Each piece of work is done by one process with all threads, and by as many processes as there are threads, all at
+// once, each with one thread on a processor of its own: T copies that take c seconds each do T / c of it in a second,
+// one process that takes s does 1 / s. Reached: (1 / s) / (T / c) = c / (T s). Rows are in memory, float, 16 inputs, 4
+// outputs; seconds are the least of the repeats.
+#include "backends/tiled.hpp"
+#include "features/feature_rows.hpp"
+#include "features/fourier_map.hpp"
+#include "solvers/squared/subset_preconditioner.hpp"
+
+#include <carmina/carmina.hpp>
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/processors.hpp"
+
+namespace carmina {
+namespace {
+
+constexpr Index d = 16, p = 4;
+
+using Work = std::function<void(const Execution&)>;
+
+double seconds(const std::function<void()>& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double least(int repeats, const Work& work, int threads) {
+  Execution execution;
+  execution.threads = threads;
+  double best = 1e300;
+  for (int i = 0; i < repeats; ++i) best = std::min(best, seconds([&] { work(execution); }));
+  return best;
+}
+
+// Mean seconds of `count` processes that work at the same time, each bound to a processor, after all have begun.
+double mean_of_copies(int count, int repeats, const Work& work) {
+  int go[2], out[2];
+  if (pipe(go) != 0 || pipe(out) != 0) std::exit(1);
+  std::vector<pid_t> children;
+  for (int k = 0; k < count; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      CPU_SET(static_cast<unsigned>(k), &set);
+      sched_setaffinity(0, sizeof set, &set);
+      close(go[1]);
+      char byte = 0;
+      if (read(go[0], &byte, 1) < 0) _exit(1);  // until the parent closes its end
+      const double taken = least(repeats, work, 1);
+      if (write(out[1], &taken, sizeof taken) != sizeof taken) _exit(1);
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  close(go[0]);
+  close(go[1]);
+  double sum = 0;
+  for (int k = 0; k < count; ++k) {
+    double taken = 0;
+    if (read(out[0], &taken, sizeof taken) != sizeof taken) std::exit(1);
+    sum += taken;
+  }
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  return sum / count;
+}
+
+void compare(const std::string& name, int threads, int repeats, const Work& work) {
+  const double copies = mean_of_copies(threads, repeats, work);  // before this process has threads
+  const double all = least(repeats, work, threads);
+  std::printf("%s\t%d\t%.4f\t%.4f\t%.3f\n", name.c_str(), threads, all, copies, copies / (threads * all));
+  std::fflush(stdout);
+}
+
+struct Task {
+  Index n, m;
+  Matrix<float> X, Y;
+  FourierMap<float> map;
+
+  Task(Index rows, Index components)
+      : n(rows), m(components), X(rows, d), Y(rows, p), map(Gaussian(1.5), d, components, 0) {
+    const Random random(1, Stream::data);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < d; ++j) {
+        X(i, j) = static_cast<float>(random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)));
+      }
+      for (Index j = 0; j < p; ++j) Y(i, j) = 10 * std::sin(3.14f * X(i, j) * X(i, j + 1)) + 5 * X(i, j + 3);
+    }
+  }
+
+  std::string named(const char* what) const { return format_text("{}, {} rows, {} components", what, n, m); }
+
+  void with_rows(const Execution& execution, const std::function<void(const FeatureRows&)>& f) const {
+    MemoryRows<float> memory(X, Y);
+    DataRows<float> rows(memory);
+    const auto features = rows_of(map, rows, FeatureStorage::none, execution);
+    f(*features);
+  }
+
+  void run(int threads, int repeats) const {
+    compare(named("a pass of cg"), threads, repeats, [this](const Execution& e) {
+      with_rows(e, [&](const FeatureRows& rows) {
+        Matrix<double> out;
+        rows.normal(Matrix<double>::Ones(m, p), out);
+      });
+    });
+    compare(named("preconditioner: Gram of some rows"), threads, repeats, [this](const Execution& e) {
+      with_rows(e, [&](const FeatureRows& rows) {
+        static_cast<void>(rows.subset_gram(SubsetPreconditioner::sample_rows(n, m), backend::Reduced::bfloat16));
+      });
+    });
+    compare(named("preconditioner: all of it"), threads, repeats, [this](const Execution& e) {
+      with_rows(e, [&](const FeatureRows& rows) {
+        const SubsetPreconditioner made(rows, SubsetPreconditioner::sample_rows(n, m), static_cast<double>(n), true, 1,
+                                        1, e);
+        Matrix<double> R = Matrix<double>::Ones(m, p), Z;
+        for (int i = 0; i < 10; ++i) made(R, Z);
+      });
+    });
+    compare(named("whole fit by cg"), threads, 1, [this](const Execution& e) { static_cast<void>(fit("cg", e)); });
+  }
+
+  void run_direct(int threads) const {
+    compare(named("Gram matrix"), threads, 1, [this](const Execution& e) {
+      with_rows(e, [&](const FeatureRows& rows) {
+        Moments moments(m, Vector<double>::Zero(p));
+        rows.moments(moments);
+      });
+    });
+    compare(named("whole fit, direct"), threads, 1,
+            [this](const Execution& e) { static_cast<void>(fit("direct", e)); });
+  }
+
+  std::string fit(const char* solver, const Execution& execution) const {
+    FitOptions options;
+    options.kernel = Kernel(Gaussian(1.5));
+    options.approximation = "fourier";
+    options.n_components = m;
+    options.alpha = 1;
+    options.scale_inputs = false;
+    options.solver = solver;
+    options.execution = execution;
+    return KernelMachine<float>::fit(X, Y, options).record().report.solver;
+  }
+};
+
+void cholesky(Index order, int threads) {
+  const Matrix<double> R = Matrix<double>::Random(order, order);
+  Matrix<double> A = R + R.transpose();
+  A.diagonal().array() += 2 * static_cast<double>(order);
+  compare(format_text("Cholesky factor, order {}, double", order), threads, 2, [&A, order](const Execution& e) {
+    Matrix<double> L = A;
+    backend::cholesky(order, L.data(), order, e);
+  });
+}
+
+// What `auto` takes beside each solver by name: seconds, and those of auto over the least.
+void choices(int threads) {
+  std::printf("rows\tcomponents\toutputs\tthreads\tauto took\tauto, s\tdirect, s\tcg, s\tauto to the least\n");
+  for (const Index n : {10'000, 50'000, 200'000}) {
+    for (const Index m : {256, 1024, 2048, 4096}) {
+      if (n * m > Index{200'000} * 2048) continue;
+      const Task task(n, m);
+      for (const int t : {threads / 4, threads}) {
+        if (t == 0) continue;
+        Execution execution;
+        execution.threads = t;
+        std::string taken;
+        const double by_auto = seconds([&] { taken = task.fit("auto", execution); });
+        const double direct = seconds([&] { static_cast<void>(task.fit("direct", execution)); });
+        const double cg = seconds([&] { static_cast<void>(task.fit("cg", execution)); });
+        const double same = taken == "cg" ? cg : direct;  // by_auto is a second sample of it
+        std::printf("%td\t%td\t%td\t%d\t%s\t%.3f\t%.3f\t%.3f\t%.2f\n", n, m, p, t, taken.c_str(), by_auto, direct, cg,
+                    std::min(same, by_auto) / std::min({direct, cg, by_auto}));
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace carmina
+
+// carmina_scaling choices, or carmina_scaling [ROWS COMPONENTS]...: pairs of sizes; without any 1,000,000 x 2048 and
+// 200,000 x 8192.
+int main(int count, char** words) {
+  using carmina::Index;
+  constexpr Index largest_direct = 200'000;  // rows of direct fits: one thread takes ten seconds for them
+  if (count > 1 && std::string(words[1]) == "choices") {
+    carmina::choices(carmina::usable_processors());
+    return 0;
+  }
+  std::vector<std::pair<Index, Index>> sizes;
+  for (int i = 1; i + 1 < count; i += 2) sizes.emplace_back(std::atoll(words[i]), std::atoll(words[i + 1]));
+  if (sizes.empty()) sizes = {{1'000'000, 2048}, {200'000, 8192}};
+  const int threads = carmina::usable_processors();
+  std::printf("work\tthreads\tall threads, s\tone thread beside the others, s\treached\n");
+  for (const auto& [n, m] : sizes) {
+    carmina::Task(n, m).run(threads, 2);
+    if (m <= 2048) carmina::Task(std::min(n, largest_direct), m).run_direct(threads);
+  }
+  carmina::cholesky(2048, threads);
+  carmina::cholesky(4096, threads);
+}
