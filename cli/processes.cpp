@@ -31,8 +31,9 @@ bool speaks() { return !all_processes || all_processes->rank() == 0; }
 
 std::unique_ptr<TableReader> open_data(const std::string& pattern, Index libsvm_features, std::size_t memory_budget) {
   if (pattern == "-") {
-    require(!all_processes || all_processes->size() == 1,
-            "the standard input can be read by one process, not by {}: name a file", all_processes->size());
+    if (all_processes && all_processes->size() > 1) {
+      fail("the standard input can be read by one process, not by {}: name a file", all_processes->size());
+    }
     return open_input(pattern, libsvm_features, memory_budget);
   }
   const std::vector<std::string> files = files_of(pattern);

@@ -33,7 +33,10 @@ def covered(ax: plt.Axes) -> int:
 def test_an_example_answers_with_a_picture(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plt, "show", lambda: None)
+    plt.close("all")  # figures of other tests
     with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.use("Agg")
         warnings.simplefilter("error", UserWarning)  # convergence, too
         runpy.run_path(str(script), run_name="__main__")
         figures = [plt.figure(number) for number in plt.get_fignums()]
