@@ -33,6 +33,7 @@ SCRIPTS = {
     "busy": ("busy.py",),
     "scaling": ("scaling.py", "scaling"),
     "choices": ("scaling.py", "choices"),
+    "grid": ("grid.py",),
 }
 PARTS = ("micro", *SCRIPTS)
 PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}

@@ -10,6 +10,7 @@
 #include "solvers/squared/subset_preconditioner.hpp"
 
 #include <carmina/carmina.hpp>
+#include <carmina/core/machine.hpp>
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -39,6 +40,7 @@ double seconds(const std::function<void()>& f) {
 
 double least(int repeats, const Work& work, int threads) {
   Execution execution;
+  execution.device = "cpu";
   execution.threads = threads;
   double best = 1e300;
   for (int i = 0; i < repeats; ++i) best = std::min(best, seconds([&] { work(execution); }));
@@ -177,6 +179,7 @@ void choices(int threads) {
       for (const int t : {threads / 4, threads}) {
         if (t == 0) continue;
         Execution execution;
+        execution.device = "cpu";
         execution.threads = t;
         std::string taken;
         const double by_auto = seconds([&] { taken = task.fit("auto", execution); });

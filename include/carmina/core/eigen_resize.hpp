@@ -10,17 +10,20 @@
 
 namespace Eigen {
 
-#define CARMINA_RESIZE(T, Rows, Columns, Options, sizes, of_empty, set_sizes)                                   \
-  template <>                                                                                                   \
-  inline void DenseStorage<T, Dynamic, Rows, Columns, Options>::resize(Index size, Index rows, Index columns) { \
-    if (size != (sizes)) {                                                                                      \
-      internal::conditional_aligned_delete_auto<T, (Options & DontAlign) == 0>(m_data, sizes);                  \
-      m_data = nullptr;                                                                                         \
-      of_empty;                                                                                                 \
-      if (size > 0) m_data = internal::conditional_aligned_new_auto < T, (Options & DontAlign) == 0 > (size);   \
-    }                                                                                                           \
-    static_cast<void>(rows), static_cast<void>(columns);                                                        \
-    set_sizes;                                                                                                  \
+#define CARMINA_RESIZE(T, Rows, Columns, Options, sizes, of_empty, set_sizes)                                    \
+  template <>                                                                                                    \
+  inline void DenseStorage<T, Dynamic, Rows, Columns, Options>::resize(Index size, Index rows, Index columns) {  \
+    if (size != (sizes)) {                                                                                       \
+      internal::conditional_aligned_delete_auto<T, (Options & DontAlign) == 0>(m_data,                           \
+                                                                               static_cast<std::size_t>(sizes)); \
+      m_data = nullptr;                                                                                          \
+      of_empty;                                                                                                  \
+      if (size > 0)                                                                                              \
+        m_data = internal::conditional_aligned_new_auto < T,                                                     \
+        (Options & DontAlign) == 0 > (static_cast<std::size_t>(size));                                           \
+    }                                                                                                            \
+    static_cast<void>(rows), static_cast<void>(columns);                                                         \
+    set_sizes;                                                                                                   \
   }
 #define CARMINA_RESIZE_OF(T)                                                         \
   CARMINA_RESIZE(T, Dynamic, Dynamic, RowMajor, m_rows* m_cols, m_rows = m_cols = 0, \

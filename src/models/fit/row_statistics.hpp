@@ -80,7 +80,7 @@ class PairStatistics {
         mean(weight),
         product(weight),
         first_(Vector<double>::Zero(p)),
-        seen_(p, 0) {}
+        seen_(static_cast<std::size_t>(p), 0) {}
 
   Matrix<double> weight, mean, product;  // (p, p); mean jk: of y_j where y_k is there too
 
@@ -183,10 +183,12 @@ class RowStatisticsTree {
     close_before(number / run);
     open_.add(x, y, w);
   }
-  // A whole run, closed, after all rows before it.
-  void add_run(Index number, const RowStatistics& closed) {
-    close_before(number);
-    push({0, at_++, closed});
+  // Runs [first, end), all of whose rows another tree has that began there, after all rows before them.
+  void append(RowStatisticsTree& runs, Index first, Index end) {
+    close_before(first);
+    runs.close_before(end);
+    for (Node& node : runs.nodes_) push(std::move(node));
+    at_ = end;
   }
   // Of all rows, those of other processes too; rows that are here end before row `end`.
   RowStatistics total(Index end, const Communicator* processes) {

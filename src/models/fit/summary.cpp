@@ -72,18 +72,35 @@ void count_all(const DataRows<T>& rows, DataSummary& summary) {
 
 namespace {
 
-// Rows of one run of RowStatisticsTree, as far as a block has them.
-struct RunPiece {
-  Index begin = 0, end = 0;            // in the block
+// Rows [begin, end) of a block, which a thread adds up; of these [whole_begin, whole_end) are whole runs.
+struct RowPiece {
+  static constexpr Index most_runs = 32;
+
+  Index begin, end, whole_begin, whole_end;
+  RowStatisticsTree statistics;        // of the whole runs
   Index rows = 0, without_target = 0;  // of positive weight
   double copies = 0;
   bool wrong = false;                // a cell or a weight is what none may be
   bool lacking = false;              // a row has some of its targets
   std::vector<Index> to_offer = {};  // rows that a sample may take
-  RowStatistics statistics;          // of a whole run
 
-  bool whole() const { return end - begin == RowStatisticsTree::run; }
+  bool in_whole_run(Index i) const { return whole_begin <= i && i < whole_end; }
 };
+
+// Those of a block: they end at multiples of their length among all rows.
+template <Real T>
+std::vector<RowPiece> pieces_of(const RowBlock<T>& block, bool covariance) {
+  constexpr Index run = RowStatisticsTree::run, longest = RowPiece::most_runs * run;
+  std::vector<RowPiece> pieces;
+  for (Index begin = 0, end = 0; begin < block.rows; begin = end) {
+    end = std::min(block.rows, begin + longest - (block.first_row + begin) % longest);
+    const Index first = (block.first_row + begin + run - 1) / run, last = (block.first_row + end) / run;
+    const Index whole_begin = std::min(end, first * run - block.first_row);
+    pieces.push_back({begin, end, whole_begin, std::max(whole_begin, last * run - block.first_row),
+                      RowStatisticsTree(block.dim_in, block.dim_out, covariance, first * run)});
+  }
+  return pieces;
+}
 
 // Whether all cells are numbers, or NaN where that is allowed; which one is not is for check_row().
 template <Real T>
@@ -111,7 +128,7 @@ bool counts(const RowBlock<T>& block, Index i) {
 
 // `sample` null: none is wanted.
 template <Real T>
-void add_up(const RowBlock<T>& block, bool fill_missing, const RowSample* sample, RunPiece& piece) {
+void add_up(const RowBlock<T>& block, bool fill_missing, const RowSample* sample, RowPiece& piece) {
   for (Index i = piece.begin; i < piece.end; ++i) {
     if (!plausible_row(block, i, fill_missing)) {
       piece.wrong = true;
@@ -126,10 +143,11 @@ void add_up(const RowBlock<T>& block, bool fill_missing, const RowSample* sample
     ++piece.rows;
     piece.copies += weight_copies(w);
     piece.lacking = piece.lacking || lacking_of(block, i) > 0;
-    if (piece.whole()) piece.statistics.add(block.inputs().row(i), block.targets().row(i), w);
+    if (piece.in_whole_run(i)) {
+      piece.statistics.add(block.first_row + i, block.inputs().row(i), block.targets().row(i), w);
+    }
     if (sample && !sample->refuses(block.first_row + i, w)) piece.to_offer.push_back(i);
   }
-  piece.statistics.close();
 }
 
 }  // namespace
@@ -146,41 +164,41 @@ DataSummary summarize(const DataRows<T>& rows, bool fill_missing, bool want_cova
   MissingTargets missing(p);
   Vector<double> target_row;
   Index end = rows.first_row();
-  std::vector<RunPiece> pieces;
-  const RunPiece empty{.statistics = RowStatistics(d, p, want_covariance)};
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
-    constexpr Index run = RowStatisticsTree::run, together = 32;
     const auto X = block.inputs();
     const auto Y = block.targets();
     end = block.first_row + block.rows;
-    const Index before = block.first_row % run, count = (before + block.rows + run - 1) / run;
-    pieces.assign(static_cast<std::size_t>(count), empty);
-    parallel_for((count + together - 1) / together, execution.thread_count(), [&](Index task, int) {
-      for (Index k = task * together; k < std::min(count, (task + 1) * together); ++k) {
-        RunPiece& piece = pieces[static_cast<std::size_t>(k)];
-        piece.begin = std::max<Index>(0, k * run - before);
-        piece.end = std::min(block.rows, (k + 1) * run - before);
-        add_up(block, fill_missing, want_sample ? &sample : nullptr, piece);
-      }
+    std::vector<RowPiece> pieces = pieces_of(block, want_covariance);
+    parallel_for(static_cast<Index>(pieces.size()), execution.thread_count(), [&](Index task, int) {
+      add_up(block, fill_missing, want_sample ? &sample : nullptr, pieces[static_cast<std::size_t>(task)]);
     });
     // In the order of the rows: the first that is wrong, targets that the loss does not take, those that lack.
-    const bool wrong = std::any_of(pieces.begin(), pieces.end(), [](const RunPiece& piece) { return piece.wrong; });
+    const bool wrong = std::any_of(pieces.begin(), pieces.end(), [](const RowPiece& piece) { return piece.wrong; });
     for (Index i = 0; (wrong || loss) && i < block.rows; ++i) {
       if (wrong) check_row(rows, block, i, {.inputs = fill_missing, .targets = true});
       if (!loss) continue;
       target_row = Y.row(i).transpose().template cast<double>();
       check_targets(*loss, target_row.data(), p, [&] { return "fit: " + rows.place(i); });
     }
-    for (const RunPiece& piece : pieces) {
+    for (RowPiece& piece : pieces) {
       summary.rows += piece.rows;
       summary.without_target += piece.without_target;
       summary.copies += piece.copies;
-      if (piece.whole()) statistics.add_run((block.first_row + piece.begin) / run, piece.statistics);
-      for (Index i = piece.begin; (!piece.whole() || piece.lacking) && i < piece.end; ++i) {
-        if (!counts(block, i)) continue;
-        const double w = weight_of(block, i);
-        if (!piece.whole()) statistics.add(block.first_row + i, X.row(i), Y.row(i), w);
-        if (lacking_of(block, i) > 0) missing.add(Y.row(i), block.first_row + i, weight_copies(w));
+      const auto add_rows = [&](Index begin, Index end_of_rows) {
+        for (Index i = begin; i < end_of_rows; ++i) {
+          if (counts(block, i)) statistics.add(block.first_row + i, X.row(i), Y.row(i), weight_of(block, i));
+        }
+      };
+      constexpr Index run = RowStatisticsTree::run;
+      add_rows(piece.begin, piece.whole_begin);
+      if (piece.whole_end > piece.whole_begin) {
+        statistics.append(piece.statistics, (block.first_row + piece.whole_begin) / run,
+                          (block.first_row + piece.whole_end) / run);
+      }
+      add_rows(piece.whole_end, piece.end);
+      for (Index i = piece.begin; piece.lacking && i < piece.end; ++i) {
+        if (!counts(block, i) || lacking_of(block, i) == 0) continue;
+        missing.add(Y.row(i), block.first_row + i, weight_copies(weight_of(block, i)));
       }
       for (const Index i : piece.to_offer) sample.offer(X.row(i), block.first_row + i, weight_of(block, i));
     }

@@ -137,7 +137,8 @@ std::vector<bool> LeftOut::estimate(double delta, const Whiten& whiten, const Fe
     k += count;
   };
   while (true) {
-    for (const Index end = k + directions_asked; k < end;) add(std::min(together, end - k));
+    const Index end = k + directions_asked;
+    while (k < end) add(std::min(together, end - k));
     const double leverage = delta * squares.dot(weights_) / (static_cast<double>(k) * weights_.sum());
     const double needed = 2 * std::pow(leverage / precision, 2);
     if (needed > static_cast<double>(m) / 4) return known;
