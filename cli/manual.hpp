@@ -1,4 +1,4 @@
-// cli/manual.hpp -- what shells and `man` are told of the program, made of its own options.
+// cli/manual.hpp -- the program for shells and for `man`, made of its own options.
 #pragma once
 #include <CLI/App.hpp>
 

@@ -1,4 +1,4 @@
-// cli/table_columns.hpp -- what `fit` and `tune` are told of the columns of a table: which are inputs, which is a
+// cli/table_columns.hpp -- the options of `fit` and `tune` about the columns of a table: which are inputs, which is a
 // weight, and what becomes of text and dates.
 #pragma once
 #include <CLI/App.hpp>

@@ -48,10 +48,10 @@ def fit(args: argparse.Namespace, data: Path, parts: int, processes: int, thread
         as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
         words = ["mpirun", *as_root, "--bind-to", "core", "-n", str(processes), *words]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    told = subprocess.run(
+    about = subprocess.run(
         [args.program, "info", str(model), "--json"], check=True, capture_output=True, text=True
     )
-    report = json.loads(told.stdout)["fit"]
+    report = json.loads(about.stdout)["fit"]
     return report["seconds"][PHASES[args.solver]] / (1 if args.solver == "direct" else report["iterations"])
 
 

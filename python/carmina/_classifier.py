@@ -16,7 +16,7 @@ from carmina._calibration import Calibration, Conformity, by_class, calibrate, l
 from carmina._kernels import is_scalar
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._processes import fit_together
-from carmina._progress import Callback, told
+from carmina._progress import Callback, reporting
 from carmina._validation import kernel_or_name, left_open, loss_or_name, number, one_of, thread_count
 
 # loss="auto": scores in all up to which the logistic loss is minimised.
@@ -135,7 +135,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         callback : function of one Step, or None
             As for `KernelRegressor`.
         """
-        with told(self, callback):
+        with reporting(self, callback):
             return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> KernelClassifier:

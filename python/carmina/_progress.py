@@ -37,7 +37,7 @@ Callback = Callable[[Step], Any]
 
 
 @contextlib.contextmanager
-def told(estimator: Any, callback: Callback | None) -> Iterator[None]:
+def reporting(estimator: Any, callback: Callback | None) -> Iterator[None]:
     """While this runs the estimator's fits call `callback` a few times a second and when a phase begins or
     ends; the callback's True stops them."""
     if callback is not None and not callable(callback):

@@ -15,7 +15,7 @@ from carmina import losses, outputs
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._machine import FitTask, prediction_frame
 from carmina._processes import fit_together
-from carmina._progress import Callback, told
+from carmina._progress import Callback, reporting
 from carmina._validation import number, with_target
 
 
@@ -108,7 +108,7 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         callback : function of one Step, or None
             As for `KernelRegressor`.
         """
-        with told(self, callback):
+        with reporting(self, callback):
             return fit_together(
                 self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
             )

@@ -13,7 +13,7 @@ from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
 from carmina._machine import FitTask
 from carmina._processes import fit_together
-from carmina._progress import Callback, told
+from carmina._progress import Callback, reporting
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import column_names, thread_count
 
@@ -213,7 +213,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             Called a few times a second, with `.phase`, `.done`, `.total` and `.message`; a fit whose callback
             returns True ends with `carmina.FitStopped`, and with a `checkpoint` can go on later.
         """
-        with told(self, callback):
+        with reporting(self, callback):
             return fit_together(
                 self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
             )

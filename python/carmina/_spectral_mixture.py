@@ -24,7 +24,7 @@ from carmina._machine import SolveReport, prediction_frame, with_summary
 from carmina._mixture_options import options_of
 from carmina._onnx import ConvertsToOnnx
 from carmina._processes import OfSeveral, fit_together
-from carmina._progress import Callback, FitStopped, Step, told
+from carmina._progress import Callback, FitStopped, Step, reporting
 from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import (
     checked_rows,
@@ -192,7 +192,7 @@ class SpectralMixtureRegressor(
         callback : function of one Step, or None
             As for `KernelRegressor`, after each step of learning.
         """
-        with told(self, callback):
+        with reporting(self, callback):
             return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
 
     def _fit_rows(

@@ -117,7 +117,7 @@ void Communicator::tell(const std::string& sentence) const {
     std::string heard;
     status_round(0, 0, &sentence, heard);
   } catch (const Error&) {
-    // Who cannot be reached cannot be told.
+    // Who cannot be reached hears nothing.
   }
 }
 

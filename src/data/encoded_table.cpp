@@ -98,7 +98,7 @@ class EncodedTable final : public TableReader {
     }
   }
 
-  // Of a code of the table: the encoder's own where the table was told the levels, else of the text behind the code.
+  // Of a code of the table: the encoder's own where the table knows the levels, else of the text behind the code.
   Index level_of(Index i, std::size_t c, Index code) {
     auto& of_codes = of_codes_[c];
     if (of_codes.empty()) return code;

@@ -51,19 +51,24 @@ Matrix<double> dense(const Blocks& K, const Data& data, bool intercept) {
   return out;
 }
 
+// No components: exact.
+KernelMachine<double> fitted(const Data& data, const Kernel& kernel, bool intercept, Index components) {
+  FitOptions options = given_numbers();
+  options.kernel = kernel;
+  options.approximation = components == 0 ? "exact" : "fourier";
+  options.n_components = components;
+  options.alpha = alpha;
+  options.fit_intercept = intercept;
+  options.keep_moments = true;
+  return KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+}
+
 TEST(Posterior, EqualsTheDenseGaussianProcess) {
   const Data data;
   for (const Kernel& kernel : all_kernels()) {
     for (const bool intercept : {false, true}) {
       for (const Index components : {0, 10, 60}) {  // exact; more rows than features, and fewer
-        FitOptions options = given_numbers();
-        options.kernel = kernel;
-        options.approximation = components == 0 ? "exact" : "fourier";
-        options.n_components = components;
-        options.alpha = alpha;
-        options.fit_intercept = intercept;
-        options.keep_moments = true;
-        const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+        const auto machine = fitted(data, kernel, intercept, components);
         const Matrix<double> covariance = Posterior<double>(machine).covariance(data.Xt);
         const Blocks K = components == 0 ? exact_blocks(kernel) : fourier_blocks(kernel, components);
         // The process has noise of variance alpha; the fit is the same for another, and the covariance in proportion.
@@ -89,14 +94,7 @@ TEST(Posterior, DrawsHaveTheJointCovarianceOfTheDenseProcess) {
   for (const Kernel& kernel : all_kernels()) {
     for (const bool intercept : {false, true}) {
       for (const Index components : {0, 10, 60}) {
-        FitOptions options = given_numbers();
-        options.kernel = kernel;
-        options.approximation = components == 0 ? "exact" : "fourier";
-        options.n_components = components;
-        options.alpha = alpha;
-        options.fit_intercept = intercept;
-        options.keep_moments = true;
-        const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+        const auto machine = fitted(data, kernel, intercept, components);
         const std::vector<Matrix<double>> drawn = Posterior<double>(machine).sample(data.Xt, draws, 3);
         const Matrix<double> mean = machine.predict(data.Xt);
         Matrix<double> all(draws, order);
@@ -148,14 +146,7 @@ TEST(Posterior, PartsHaveTheDeviationsOfTheDenseProcess) {
   for (const Kernel& kernel : all_kernels()) {
     for (const bool intercept : {false, true}) {
       for (const Index components : {0, 10, 60}) {
-        FitOptions options = given_numbers();
-        options.kernel = kernel;
-        options.approximation = components == 0 ? "exact" : "fourier";
-        options.n_components = components;
-        options.alpha = alpha;
-        options.fit_intercept = intercept;
-        options.keep_moments = true;
-        const auto machine = KernelMachine<double>::fit(data.X, data.Y, options, data.w.data());
+        const auto machine = fitted(data, kernel, intercept, components);
         const auto found = Posterior<double>(machine).part_deviations(data.Xt);
         ASSERT_EQ(found.size(), kernel.terms().size());
         const Blocks K = components == 0 ? exact_blocks(kernel) : fourier_blocks(kernel, components);
@@ -164,17 +155,17 @@ TEST(Posterior, PartsHaveTheDeviationsOfTheDenseProcess) {
           M(i, i) += alpha / data.w[i / p];
           for (Index j = 0; intercept && j < n * p; ++j) M(i, j) += i % p == j % p ? 1e7 : 0.0;
         }
-        for (std::size_t t_ = 0; t_ < found.size(); ++t_) {
-          const Kernel term(kernel.terms()[t_]);
+        for (std::size_t part = 0; part < found.size(); ++part) {
+          const Kernel term(kernel.terms()[part]);
           const Blocks own =
-              components == 0 ? exact_blocks(term) : fourier_blocks(kernel, components, static_cast<Index>(t_));
+              components == 0 ? exact_blocks(term) : fourier_blocks(kernel, components, static_cast<Index>(part));
           const Matrix<double> k = own(data.Xt, data.X);
           const Matrix<double> cov = own(data.Xt, data.Xt) - k * M.partialPivLu().solve(Eigen::MatrixXd(k.transpose()));
           for (Index i = 0; i < t; ++i) {
             for (Index a = 0; a < p; ++a) {
               const double expected = cov(i * p + a, i * p + a) * machine.record().noise[a] / alpha;
-              EXPECT_NEAR(found[t_](i, a) * found[t_](i, a), expected, 1e-6 * (1 + expected))
-                  << components << intercept << t_;
+              EXPECT_NEAR(found[part](i, a) * found[part](i, a), expected, 1e-6 * (1 + expected))
+                  << components << intercept << part;
             }
           }
         }

@@ -109,7 +109,7 @@ class Communicator {
   CommunicatorFunctions functions_;
   mutable Traffic traffic_;
   mutable bool working_ = false;
-  mutable bool known_ = false;  // an error that all processes have, or that cannot be told to them
+  mutable bool known_ = false;  // an error that all processes have, or that cannot be sent to them
 };
 
 }  // namespace carmina

@@ -166,7 +166,7 @@ void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
 namespace {
 
 // Sums of float rows are wrong by about eps of their size. An alpha far below that would divide nothing but rounding:
-// the least that can be told from it is taken.
+// the least that can be distinguished from it is taken.
 template <Real T>
 double alpha_above_rounding(const Moments& sums, double alpha, SolveReport& report) {
   if (!std::same_as<T, float> || alpha == 0) return alpha;
