@@ -18,7 +18,10 @@ def python_names(package: str, modules: tuple[str, ...]) -> set[str]:
                 continue
             found.add(f"{module}.{name}")
             if inspect.isclass(member):
-                public = [method for method in dir(member) if not method.startswith("_")]
+                every = set(dir(BaseException)) if issubclass(member, BaseException) else set()
+                public = [
+                    method for method in dir(member) if not method.startswith("_") and method not in every
+                ]
                 found |= {
                     f"{module}.{name}.{method}" for method in public if callable(getattr(member, method))
                 }

@@ -48,7 +48,7 @@ def read(path: str | os.PathLike[str], columns: list[str] | None = None) -> Tabl
     """Read a file into memory: CSV, ARFF, NPY, LIBSVM or IDX, each also gzipped, by its ending.
 
     With pyarrow installed also Parquet and Arrow IPC files (.parquet, .arrow, .feather, .ipc), a folder of
-    them or a pattern such as "part-*.parquet" as one table, and of these some `columns` by name. Text becomes
+    them or a pattern such as `part-*.parquet` as one table, and of these some `columns` by name. Text becomes
     numbers of its levels, in their order, dates days since 1970.
 
     Examples
