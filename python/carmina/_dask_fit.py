@@ -2,7 +2,7 @@
 
 Consecutive partitions go to one worker. There one task runs the fit of its rows as one of several processes
 (carmina._processes); messages are calls from worker to worker over dask's own connections. The task of a
-worker that is lost cannot be run elsewhere: the others are told to stop, and all that are left start again,
+worker that is lost cannot be run elsewhere: the others stop, and all that are left start again,
 from a state that each of them kept of the last iterate.
 """
 

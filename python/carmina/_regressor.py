@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from carmina._seen_score import SeenTargetsRegressor
 from carmina._validation import column_names, thread_count
 
 
+# It has no parameters besides theirs; the constructor is to have its name in messages.
+@dataclass(eq=False, repr=False)
 class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, Deviations):
     """Kernel machine for one or many outputs, with any loss.
 

@@ -20,7 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from carmina import _core, _files, _frames, kernels
-from carmina._machine import SolveReport, prediction_frame, with_summary
+from carmina._learnt_mixture import LearntMixture
+from carmina._machine import prediction_frame, with_summary
 from carmina._mixture_options import options_of
 from carmina._onnx import ConvertsToOnnx
 from carmina._processes import OfSeveral, fit_together
@@ -41,7 +42,7 @@ from carmina._validation import (
 # The fields are the parameters, and dataclass writes the constructor that scikit-learn reads them from.
 @dataclass(eq=False, repr=False)
 class SpectralMixtureRegressor(
-    ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegressor, OfSeveral, BaseEstimator
+    LearntMixture, ConvertsToOnnx, MultiOutputMixin, SeenTargetsRegressor, OfSeveral, BaseEstimator
 ):
     """Gaussian process with a spectral mixture kernel, its parameters learnt by the evidence [Jung2019].
 
@@ -318,65 +319,12 @@ class SpectralMixtureRegressor(
         check_is_fitted(self)
         _files.save(self, path)
 
-    @property
-    def weights_(self) -> NDArray:
-        return self._fitted("weights_").weights
-
-    @property
-    def means_(self) -> NDArray:
-        return self._fitted("means_").means
-
-    @property
-    def scales_(self) -> NDArray:
-        return self._fitted("scales_").scales
-
-    @property
-    def noise_(self) -> float | NDArray:
-        noise = self._fitted("noise_").noise
-        return float(noise[0]) if len(noise) == 1 else noise
-
-    @property
-    def factors_(self) -> NDArray | None:
-        machine = self._fitted("factors_")
-        if machine.real.size == 0:
-            return None
-        factors = machine.real + 1j * machine.imaginary if machine.imaginary.size else machine.real
-        return factors.reshape(len(machine.weights), machine.dim_out, -1)
-
-    @property
-    def loss_curve_(self) -> list[float]:
-        return [-value for value in self._fitted("loss_curve_").curve]
-
-    @property
-    def start_evidences_(self) -> list[float]:
-        return self._fitted("start_evidences_").start_evidences
-
-    @property
-    def kernel_(self) -> kernels.Kernel:
-        machine = self._fitted("kernel_")
-        return kernels.SpectralMixture(machine.weights, machine.means, machine.scales, machine.family)
-
-    @property
-    def target_names_(self) -> list[str]:
-        """Names of the columns of predictions: those of y, else y1, y2, ..."""
-        return self._fitted("target_names_").output_names
-
-    @property
-    def report_(self) -> SolveReport:
-        return SolveReport(**self._fitted("report_").report)
-
     def _inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
         return checked_rows(self, X, filled=False, reset=False, dtype=[np.float64, np.float32])
 
     def _as_targets(self, columns: NDArray) -> NDArray:
         return columns.ravel() if self._y_ndim == 1 else columns
-
-    def _fitted(self, attribute: str) -> _core.MixtureMachine:
-        # AttributeError, not NotFittedError, so that hasattr() answers.
-        if "_machine" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
-        return self._machine
 
     def _file_state(self) -> dict[str, Any]:
         return {

@@ -199,7 +199,7 @@ ArrowColumn ArrowTable::column(Index j) const {
       for_rows([&](const ArrowArray& array, std::int64_t i) {
         if (array.dictionary != dictionary) {
           dictionary = array.dictionary;
-          codes.assign(static_cast<std::size_t>(dictionary->length), -2);  // not looked at
+          codes.assign(static_cast<std::size_t>(dictionary->length), -2);  // not known yet
         }
         if (!is_valid(array, i)) {
           text.codes.push_back(-1);

@@ -51,6 +51,14 @@ def test_constructor_has_the_documented_parameters_in_their_order():
     )
 
 
+def test_a_misspelt_parameter_is_one_of_the_estimator_that_was_asked_for():
+    for estimator in (KernelRegressor, KernelClassifier):
+        with pytest.raises(
+            TypeError, match=rf"{estimator.__name__}.__init__\(\) got an unexpected .*'devise'"
+        ):
+            estimator(devise="cpu")
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("approximation", ["fourier", "exact"])
 def test_clone_and_pickle(approximation, dtype, problem):
