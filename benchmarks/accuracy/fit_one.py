@@ -65,6 +65,8 @@ def record(name: str, number: int, model: models.Model, threads: int) -> dict:
 def main() -> None:
     spec = json.loads(sys.argv[1])
     model = models.MODELS[spec["model"]]
+    if spec.get("cores"):
+        os.sched_setaffinity(0, spec["cores"])
     # A warning is printed once, and not for each of a thousand fits of a grid.
     warnings.simplefilter("once")
     with os.fdopen(os.dup(1), "w") as answers:

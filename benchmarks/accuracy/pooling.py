@@ -1,6 +1,7 @@
 """The arithmetic of the accuracy tables: records of splits give one figure for a set, sets a summary."""
 
 import math
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ class Summary:
     sets: int
     better: int
     geometric_mean: float
+    median: float
     worst: float | None  # over sets with SMALL rows or more
     worst_set: str | None
 
@@ -64,11 +66,12 @@ def compare(records: Records, name: str, ours: str, theirs: str, field: str = "r
 
 
 def seconds_ratio(pairs: list[tuple[dict, dict]]) -> float | None:
-    """The seconds of fits and predictions, added up; None unless all had as many threads and a quiet machine:
-    a load average that the previous fit and one more process explain."""
+    """The seconds of fits and predictions, added up; None unless all had as many threads and cores of their
+    own, as many processes beside them, and a machine quiet otherwise: a load average that these explain."""
     for pair in pairs:
-        quiet = all(one.get("load", math.inf) <= one["threads"] + 1 for one in pair)
-        if not quiet or pair[0]["threads"] != pair[1]["threads"]:
+        quiet = all(one.get("load", math.inf) <= one["threads"] * one.get("jobs", 1) + 1 for one in pair)
+        alike = pair[0]["threads"] == pair[1]["threads"] and pair[0].get("jobs", 1) == pair[1].get("jobs", 1)
+        if not (quiet and alike):
             return None
     ours, theirs = (sum(pair[side]["seconds"] for pair in pairs) for side in (0, 1))
     return ours / theirs
@@ -84,6 +87,7 @@ def summary(comparisons: list[Comparison]) -> Summary | None:
         sets=len(comparisons),
         better=sum(one.ratio < 1 for one in comparisons),
         geometric_mean=math.exp(sum(logs) / len(logs)),
+        median=statistics.median(one.ratio for one in comparisons),
         worst=worst and worst.ratio,
         worst_set=worst and worst.name,
     )
@@ -94,3 +98,12 @@ def mean_over_rows(records: Records, name: str, model: str, field: str) -> float
     found = of_set(records, name, model, field).values()
     rows = sum(record["test_rows"] for record in found)
     return sum(record[field] * record["test_rows"] for record in found) / rows if rows else None
+
+
+def difference(records: Records, name: str, ours: str, theirs: str, field: str) -> float | None:
+    """The mean of a field over the test rows of the splits that both models have, less that of the other."""
+    first, second = (of_set(records, name, model, field) for model in (ours, theirs))
+    common = [split for split in first if split in second]
+    rows = sum(first[split]["test_rows"] for split in common)
+    each = ((first[k][field] - second[k][field]) * first[k]["test_rows"] for k in common)
+    return sum(each) / rows if rows else None

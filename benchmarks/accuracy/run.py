@@ -3,8 +3,9 @@
     CARMINA_DATA=FOLDER python run.py --sets reported --models carmina lightgbm --out results.jsonl
 
 What is in the file already is not computed again, so a run that was stopped goes on where it was. Each model
-works in processes of its own, one for each set and one at a time, with a thread for each core. table.py makes
-tables and a figure of such files. sets.py says which sets there are and which of them choices are made on.
+works in processes of its own, one for each set, with a thread for each core; with --jobs so many at a time,
+each on --threads cores that are its own. table.py makes tables and a figure of such files. sets.py says which
+sets there are and which of them choices are made on.
 """
 
 import argparse
@@ -14,7 +15,10 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
 
 import sets
 
@@ -44,10 +48,10 @@ def read(path: Path) -> dict[tuple, dict]:
     return found
 
 
-def fit(spec: dict, python: str, limit: float):
+def fit(spec: dict, python: str, limit: float, cores: list[int] | None = None):
     """Yields the records of a process that fits one model to some splits of a set. `limit`: most seconds
-    between two records; then the process is ended."""
-    command = [python, str(HERE / "fit_one.py"), json.dumps(spec)]
+    between two records; then the process is ended. `cores`: those that are its own."""
+    command = [python, str(HERE / "fit_one.py"), json.dumps(spec | {"cores": cores})]
     environment = harness.environment(spec["threads"])
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     waiting = list(spec["splits"])
@@ -99,6 +103,7 @@ def splits_of(text: str) -> list[int]:
     return found
 
 
+@cache
 def rows_of(name: str) -> int:
     try:
         split = data.split(name, 0)
@@ -122,6 +127,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=3600.0, help="most seconds of a fit (3600)")
     parser.add_argument("--most-rows", type=int, help="leave out sets with more rows than that")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time, each on its own cores (1)")
     parser.add_argument("--retry", action="store_true", help="fit again what ended with an error")
     parser.add_argument(
         "--environment",
@@ -137,17 +143,15 @@ def arguments() -> argparse.Namespace:
         args.sets = sets.named(args.sets)
     except ValueError as error:
         parser.error(str(error))
+    if args.jobs < 1 or args.jobs * args.threads > max(args.threads, len(os.sched_getaffinity(0))):
+        parser.error("--jobs: expected no more than there are cores for, --threads each; or give --threads")
     if not os.environ.get("CARMINA_DATA"):
         parser.error("CARMINA_DATA is not set: it names the folder with the data, see docs/accuracy.md")
     return args
 
 
-def main() -> None:
-    args = arguments()
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    done = read(args.out)
-    label = args.label or harness.commit()
-    pythons = dict(one.split("=", 1) for one in args.environment)
+def tasks_of(args: argparse.Namespace, done: dict[tuple, dict]):
+    """What is left to do: the set, and what a process is to be asked for."""
     for chosen in args.sets:
         if args.most_rows and rows_of(chosen.name) > args.most_rows:
             continue
@@ -157,16 +161,45 @@ def main() -> None:
             wanted = [number for number in args.splits if number < chosen.splits]
             old = {number: done.get((chosen.name, number, name)) for number in wanted}
             left = [n for n in wanted if old[n] is None or (args.retry and "error" in old[n])]
-            spec = {"set": chosen.name, "model": name, "splits": left, "threads": args.threads}
-            load = os.getloadavg()[0]
-            for record in fit(spec, pythons.get(name, sys.executable), args.limit) if left else ():
+            alone = args.jobs > 1 and rows_of(chosen.name) > 2000  # a process for each split, for even shares
+            for splits in [[n] for n in left] if alone else [left]:
+                if splits:
+                    yield (
+                        chosen,
+                        {"set": chosen.name, "model": name, "splits": splits, "threads": args.threads},
+                    )
+
+
+def main() -> None:
+    args = arguments()
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    label = args.label or harness.commit()
+    pythons = dict(one.split("=", 1) for one in args.environment)
+    writing = threading.Lock()
+    cores = sorted(os.sched_getaffinity(0))
+    free = SimpleQueue()
+    for job in range(args.jobs):
+        free.put(cores[job * args.threads : (job + 1) * args.threads] if args.jobs > 1 else None)
+
+    def run(chosen: sets.Set, spec: dict) -> None:
+        own = free.get()
+        load = os.getloadavg()[0]
+        for record in fit(spec, pythons.get(spec["model"], sys.executable), args.limit, own):
+            with writing:
                 print(line_of(record), flush=True)
                 if "missing" in record:  # is no result: another machine may have it
                     break
                 described = {"group": chosen.group, "task": chosen.task, "label": label}
                 described |= {"date": time.strftime("%Y-%m-%d"), "threads": args.threads, "load": load}
-                record |= described
-                append(args.out, record)
+                append(args.out, record | described | {"jobs": args.jobs})
+        free.put(own)
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        tasks = list(tasks_of(args, read(args.out)))
+        if args.jobs > 1:  # the longest first
+            tasks.sort(key=lambda task: -rows_of(task[0].name))
+        for future in [pool.submit(run, *task) for task in tasks]:
+            future.result()
 
 
 if __name__ == "__main__":

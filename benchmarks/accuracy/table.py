@@ -49,8 +49,9 @@ def summary_table(records: Records, task: str, ours: str, peers: list[str]) -> s
             if found:
                 worst = f"{found.worst:.3f} ({found.worst_set})" if found.worst else ""
                 better = f"{found.better} of {found.sets}"
-                rows.append([TITLES[peer], group, better, f"{found.geometric_mean:.3f}", worst])
-    header = ["beside", "sets", "smaller error on", "geometric mean of ratios"]
+                middle = [f"{found.geometric_mean:.3f}", f"{found.median:.3f}"]
+                rows.append([TITLES[peer], group, better, *middle, worst])
+    header = ["beside", "sets", "smaller error on", "geometric mean of ratios", "median"]
     return run.harness.markdown([*header, f"worst ratio, {pooling.SMALL} rows or more"], rows)
 
 
@@ -61,7 +62,9 @@ def set_table(records: Records, task: str, ours: str, peers: list[str]) -> str:
     error = {"rmse": "RMSE", "arrmse": "aRRMSE"}[FIELDS[task]]
     header = ["set", "group", "rows", "splits", f"{error}, {TITLES[ours]}", f"{error}, {TITLES[first]}"]
     header += [f"ratio to {TITLES[peer]}" for peer in peers]
-    header += ["coverage of 90 %", "mean width", "mean log density", f"seconds / {TITLES[first]}"]
+    header += ["coverage of 90 %", "mean width", "mean log density"]
+    dense = [p for p in peers if any("log_density" in r for r in records.values() if r["model"] == p)]
+    header += [*(f"less that of {TITLES[peer]}" for peer in dense), f"seconds / {TITLES[first]}"]
     rows = []
     for name, one in sorted(by_peer[first].items(), key=lambda item: item[1].ratio):
         ratios = [number(by_peer[p][name].ratio, ".3f") if name in by_peer[p] else "" for p in peers]
@@ -69,10 +72,31 @@ def set_table(records: Records, task: str, ours: str, peers: list[str]) -> str:
             number(pooling.mean_over_rows(records, name, ours, field), form)
             for field, form in (("coverage", ".1%"), ("width", ".3g"), ("log_density", ".2f"))
         ]
+        known += [
+            number(pooling.difference(records, name, ours, peer, "log_density"), "+.2f") for peer in dense
+        ]
         errors = [number(value, ".4g") for value in (one.ours, one.theirs)]
         shown = [name, one.group, f"{one.rows:,}", str(one.splits), *errors]
         rows.append([*shown, *ratios, *known, number(one.seconds_ratio)])
     return run.harness.markdown(header, rows)
+
+
+def class_summary(records: Records, ours: str, peers: list[str]) -> str:
+    """Means over the sets that two models have, a row for each model and peer."""
+    rows = []
+    for peer in peers:
+        fields = ("accuracy", "balanced_accuracy", "log_loss")
+        names = [chosen.name for chosen in sets.named([sets.CLASSES])]
+        pair = [
+            [[pooling.mean_over_rows(records, n, m, f) for f in fields] for n in names] for m in (ours, peer)
+        ]
+        both = [k for k in range(len(names)) if all(None not in side[k] for side in pair)]
+        for model, side in zip((ours, peer), pair) if both else ():
+            means = [sum(side[k][f] for k in both) / len(both) for f in range(len(fields))]
+            shown = [number(mean, form) for mean, form in zip(means, (".2%", ".2%", ".4f"))]
+            rows.append([TITLES[model], str(len(both)), *shown])
+    header = ["mean over sets", "sets", "accuracy", "mean over classes", "log loss"]
+    return run.harness.markdown(header, rows) if rows else ""
 
 
 def class_table(records: Records, ours: str, peers: list[str]) -> str:
@@ -189,7 +213,8 @@ def main() -> None:
         pages[task] = "\n".join((*tables, remarks(of_task, [args.ours, *there])))
     if table := class_table(records, args.ours, peers):
         of_task = {k: record for k, record in records.items() if record["task"] == sets.CLASSES}
-        pages[sets.CLASSES] = "\n".join((table, remarks(of_task, [args.ours, *peers])))
+        means = class_summary(of_task, args.ours, peers)
+        pages[sets.CLASSES] = "\n".join((means, table, remarks(of_task, [args.ours, *peers])))
     for task, text in pages.items():
         (args.out / f"accuracy-{task}.md").write_text(text)
         print(f"== {task}\n\n{text}")

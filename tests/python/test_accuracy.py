@@ -63,7 +63,7 @@ def test_failed_fits_and_absent_sets_do_not_count(load):
     assert pooling.summary([]) is None
 
 
-@pytest.mark.parametrize("changed", [{"threads": 1}, {"load": 3.5}])
+@pytest.mark.parametrize("changed", [{"threads": 1}, {"load": 3.5}, {"jobs": 4}])
 def test_seconds_are_compared_on_equal_terms_alone(load, changed):
     records = by_key([record("bike", 0, "carmina", 1.0), record("bike", 0, "peer", 1.0, **changed)])
     assert load("pooling").compare(records, "bike", "carmina", "peer").seconds_ratio is None
@@ -80,6 +80,7 @@ def test_the_worst_ratio_is_of_sets_with_300_rows_and_the_mean_is_of_all(load):
     )
     assert (found.sets, found.better) == (3, 1)
     assert found.geometric_mean == pytest.approx(1.0)
+    assert found.median == 2.0
     assert (found.worst, found.worst_set) == (2.0, "small")
 
 
@@ -96,6 +97,21 @@ def test_means_go_over_rows_and_not_over_splits(load):
     assert pooling.mean_over_rows(records, "bike", "carmina", "log_density") is None
 
 
+def test_differences_are_of_the_splits_that_both_have(load):
+    records = by_key(
+        [
+            record("bike", 0, "carmina", 1.0, log_density=-1.0, test_rows=100),
+            record("bike", 1, "carmina", 1.0, log_density=3.0, test_rows=300),
+            record("bike", 2, "carmina", 1.0, log_density=50.0, test_rows=300),
+            record("bike", 0, "peer", 1.0, log_density=1.0, test_rows=100),
+            record("bike", 1, "peer", 1.0, log_density=2.0, test_rows=300),
+        ]
+    )
+    pooling = load("pooling")
+    assert pooling.difference(records, "bike", "carmina", "peer", "log_density") == pytest.approx(0.25)
+    assert pooling.difference(records, "pol", "carmina", "peer", "log_density") is None
+
+
 def test_tables_and_figure_are_written_from_files(tmp_path):
     lines = [record("bike", 0, "carmina", 2.0, coverage=0.875), record("bike", 0, "kernel_ridge", 4.0)]
     lines += [record("pol", 0, "carmina", 3.0), record("pol", 0, "hist_gradient_boosting", 2.0)]
@@ -107,7 +123,7 @@ def test_tables_and_figure_are_written_from_files(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "out" / "accuracy-regression.md").read_text()
     assert "| bike | reported | 1,000 | 1 | 2 | 1 | 2.000 | 0.500 | 87.5% |" in page
-    assert "| HistGradientBoosting | reported | 0 of 2 | 1.732 | 2.000 (bike) |" in page
+    assert "| HistGradientBoosting | reported | 0 of 2 | 1.732 | 1.750 | 2.000 (bike) |" in page
     assert (tmp_path / "out" / "accuracy-regression.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -83,8 +83,10 @@ namespace {
 
 constexpr double most_left_out = 5000;
 
+// Features of a sketch, which cost a product with all of its anchors, are kept: they are needed many times.
 double bytes_of_row(const FitTask& t) {
-  return (t.d + t.p) * t.scalar_bytes + (5 * t.p + square(t.separable ? 1 : t.p)) * number_bytes;
+  const double numbers = 5 * t.p + square(t.separable ? 1 : t.p);
+  return (t.d + t.p + (t.sketched() ? t.m : 0)) * t.scalar_bytes + numbers * number_bytes;
 }
 
 }  // namespace

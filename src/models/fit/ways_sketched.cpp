@@ -2,6 +2,7 @@
 //
 // mathematics.md 2b: with z(x) = D^(-1/2) Uᵀ S k(x), f = B Thetaᵀ z is a combination of kernels at the anchor rows
 // alone, so what is kept is a kernel map of the anchors and its coefficients.
+#include "models/fit/leave_out.hpp"
 #include "models/fit/sketched_rows.hpp"
 #include "models/fit/ways.hpp"
 
@@ -35,7 +36,9 @@ PosedProblem<T> pose(FitPipeline<T>& fit) {
   const auto sketched = std::make_shared<const SketchedRows<T>>(fit, keep);
   fit.report.reason = format_text("direct: a sketch leaves a matrix of order {}", sketched->map().n_features());
   PosedProblem<T> posed{sketched->map().kernel_map()};
-  posed.features = [sketched](const DataRows<T>& rows) { return sketched->features(rows); };
+  posed.features = [sketched, few = rows_left_out(fit.task)](const DataRows<T>& rows) {
+    return sketched->features(rows, rows.rows() <= few ? FeatureStorage::memory : FeatureStorage::none);
+  };
   posed.to_map = [sketched](const Matrix<double>& Theta) { return sketched->map().anchor_coefficients(Theta); };
   return posed;
 }
