@@ -29,9 +29,10 @@ Cell out_of_range(std::string_view text) {
   std::string_view power = text.substr(std::min(mark + 1, text.size()));
   const bool negative = power.starts_with('-');
   if (negative || power.starts_with('+')) power.remove_prefix(1);
+  constexpr long long most = std::numeric_limits<long long>::max() / 2;  // places can still be added to it
   long long exponent = 0;
   const auto code = std::from_chars(power.data(), power.data() + power.size(), exponent).ec;
-  if (code == std::errc::result_out_of_range) exponent = std::numeric_limits<long long>::max() / 2;
+  exponent = code == std::errc::result_out_of_range ? most : std::min(exponent, most);
   const auto first = static_cast<long long>(std::min(digits.find_first_of("123456789"), digits.size()));
   const auto point = static_cast<long long>(std::min(digits.find('.'), digits.size()));
   const bool tiny = point - first + (negative ? -exponent : exponent) < 0;

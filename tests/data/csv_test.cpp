@@ -75,6 +75,7 @@ TEST(Csv, ReadsOneColumnAndOneRow) {
 TEST(Csv, NumbersOutsideTheRangeOfDoubles) {
   TempDir dir;
   expect_table(dir.file("a.csv", "1e-400,5e-324,0.0e5\n"), matrix({{0, 5e-324, 0}}));
+  expect_table(dir.file("g.csv", "1e-9223372036854775807,0.1e-9223372036854775807\n"), matrix({{0, 0}}));
   const auto path = dir.file("b.csv", "x\n1e400\n");
   EXPECT_EQ(error_of_reading(path), path + ":2: column 'x': the number '1e400' is too large");
   // The sign of the exponent does not tell.
@@ -82,6 +83,7 @@ TEST(Csv, NumbersOutsideTheRangeOfDoubles) {
   expect_table(dir.file("c.csv", "0." + zeros + "1e+5\n0e999999999999999999999999\n"), matrix({{0}, {0}}));
   EXPECT_THAT(error_of_reading(dir.file("d.csv", "1" + zeros + "e-5\n")), HasSubstr("is too large"));
   EXPECT_THAT(error_of_reading(dir.file("e.csv", "1e999999999999999999999999\n")), HasSubstr("is too large"));
+  EXPECT_THAT(error_of_reading(dir.file("f.csv", "10e9223372036854775807\n")), HasSubstr("is too large"));
 }
 
 TEST(Csv, MessagesNameFileLineAndColumn) {
