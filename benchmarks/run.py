@@ -34,6 +34,7 @@ SCRIPTS = {
     "scaling": ("scaling.py", "scaling"),
     "choices": ("scaling.py", "choices"),
     "grid": ("grid.py",),
+    "serving": ("serving.py",),
 }
 PARTS = ("micro", *SCRIPTS)
 PICTURES = {"growth": "Seconds of a fit against rows, inputs, outputs and components"}

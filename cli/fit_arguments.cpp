@@ -291,9 +291,7 @@ void FitArguments::print_learnt(const FitRecord& record) {
 
 void FitArguments::print_written(const std::string& warning) const {
   print_text("wrote {} ({})\n", model, format_bytes(static_cast<double>(std::filesystem::file_size(model))));
-  for (const std::string& text : {warning, machine_warning()}) {
-    if (!text.empty()) say("warning: " + text);
-  }
+  if (!warning.empty()) say("warning: " + warning);
 }
 
 }  // namespace carmina::cli

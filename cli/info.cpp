@@ -227,15 +227,13 @@ void print_machine(bool json) {
   if (json) {
     const Json about = {{"processor", it.processor},
                         {"instructions", it.instructions},
-                        {"products", it.products},
                         {"blas", it.blas},
                         {"threads", it.threads},
                         {"quota", limited ? Json(it.quota) : Json()},
                         {"float_products", it.float_products},
                         {"float_limit", it.float_limit},
                         {"double_products", it.double_products},
-                        {"double_limit", it.double_limit},
-                        {"warning", it.warning}};
+                        {"double_limit", it.double_limit}};
     return print_text("{}\n", about.dump(2, ' ', false, Json::error_handler_t::replace));
   }
   const auto rate = [](const char* what, double products, double limit) {
@@ -245,11 +243,9 @@ void print_machine(bool json) {
   line("processor", it.processor);
   line("instructions", it.instructions);
   line("threads", format_text("{}{}", it.threads, limited ? format_text(", of a quota of {:.3g}", it.quota) : ""));
-  line("products", it.products);
   line("BLAS", it.blas);
   rate("float", it.float_products, it.float_limit);
   rate("double", it.double_products, it.double_limit);
-  if (!it.warning.empty()) line("warning", it.warning);
 }
 
 struct InfoCommand {

@@ -217,11 +217,11 @@ void add_tune(CLI::App& program) {
           "features; spectral_mixture: evidence alone [cv]")
       ->type_name("cv|leave-one-out|gcv|evidence");
   numbers("--length-scales", options.length_scales,
-          "Widths to try, with commas [1/4, 1/2, 1, 2, 4 times --length-scale]");
-  numbers(
-      "--alphas", options.alphas,
-      "Weights of the penalty to try, with commas [half powers of 10 from 1e-6 to 100, without folds to 3000; other "
-      "losses than squared: powers from 1e-4]");
+          "Widths to try, with commas [1/4, 1/2, 1, 2, 4 times --length-scale, and further]");
+  numbers("--alphas", options.alphas,
+          "Weights of the penalty to try, with commas [half powers of 10 from 1e-6 to 100, without folds to 3000, and "
+          "further; other "
+          "losses than squared: powers from 1e-4]");
   numbers("--kappas", it->kappas, "Values of --kappa to try, with commas; compared by the loss with --kappa");
   numbers("--epsilons", it->epsilons, "Values of --epsilon to try, with commas; compared by the loss with --epsilon");
   command

@@ -22,6 +22,11 @@ endif()
 
 if(packaged)
   list(GET packaged 0 CARMINA_PACKAGED_BLAS)
+  # Its licence goes where it goes.
+  set(CARMINA_BLAS_LICENSE_NAME LICENSE-OpenBLAS.txt)
+  get_filename_component(folder ${CARMINA_PACKAGED_BLAS} DIRECTORY)
+  file(GLOB CARMINA_BLAS_LICENSE ${folder}/${CARMINA_BLAS_LICENSE_NAME}
+       ${folder}/../../scipy_openblas32-*.dist-info/licenses/LICENSE.txt)
   if(NOT TARGET carmina::blas)
     add_library(carmina::blas INTERFACE IMPORTED)
     target_link_libraries(carmina::blas INTERFACE ${CARMINA_PACKAGED_BLAS})

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
@@ -13,6 +14,7 @@ VENV = ROOT / ".venv" / "bin"
 CPP_FOLDERS = (
     "include",
     "src",
+    "arrow",
     "c",
     "cli",
     "mpi",
@@ -64,11 +66,33 @@ def cpp_tests() -> tuple[int, int]:
 
 
 def outside_project() -> tuple[int, int]:
-    """A stranger's project that finds the installed library."""
-    build = BUILD / "outside"
-    configure = ["cmake", "-S", "tests/outside", "-B", build, "-G", "Ninja", "--fresh", "--log-level=WARNING"]
-    configure.append(f"-DCMAKE_PREFIX_PATH={BUILD / 'install'}")
-    return one(run(*configure) and run("cmake", "--build", build) and run(build / "outside"))
+    """Strangers' projects that find the installed library: one that fits, one that predicts alone."""
+
+    def built(source: str, build: Path) -> bool:
+        configure = ["cmake", "-S", source, "-B", build, "-G", "Ninja", "--fresh", "--log-level=WARNING"]
+        return run(*configure, f"-DCMAKE_PREFIX_PATH={BUILD / 'install'}") and run("cmake", "--build", build)
+
+    fits, predicts = BUILD / "outside", BUILD / "outside_predict"
+    model = fits / "outside.safetensors"
+    return one(
+        built("tests/outside", fits)
+        and run(fits / "outside", model)
+        and built("tests/outside/predict", predicts)
+        and run(predicts / "predict", model, f"{model}.numbers")
+        and is_small(predicts / "predict")
+    )
+
+
+def is_small(program: Path) -> bool:
+    """That the stripped program has 1.5 MB at most and needs the language's own libraries alone."""
+    shown = subprocess.run(
+        ["readelf", "--dynamic", program], capture_output=True, text=True, check=True
+    ).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", shown))
+    size = program.stat().st_size
+    own = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "ld-linux-x86-64.so.2"}
+    print(f"{program.name}: {size} bytes, needs {' '.join(sorted(needed))}", flush=True)
+    return size < 1_500_000 and needed <= own
 
 
 def formats() -> tuple[int, int]:

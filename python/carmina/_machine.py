@@ -327,8 +327,6 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
 
     def _warn(self) -> None:
         report = self.report_
-        if slow := _core.machine_warning():
-            warnings.warn(slow, RuntimeWarning, stacklevel=4)
         if not report.converged:
             reached = f"after {report.iterations} iterations the residual is {report.residual:.2g}"
             message = report.message or f"{report.solver}: {reached}"

@@ -11,13 +11,12 @@ def describe_machine() -> dict[str, Any]:
     Returns
     -------
     dict
-        `processor`, as the system calls it; `instructions` of the library's own loops; `products`, whose
-        loops multiply matrices; `blas`, its version and the processor that its kernels were written for;
+        `processor`, as the system calls it; `instructions` of the library's own loops;
+        `blas`, its version and the processor that its kernels were written for;
         `threads` of a fit that is given no `n_jobs`;
         `quota`, the processors' time that a container leaves (infinite where it leaves all);
         `float_products` and `double_products`, the rate of products of matrices in one thread in 10⁹
-        operations a second, beside `float_limit` and `double_limit`, the most that the instructions give;
-        `warning`, a sentence where products are far below that, else empty.
+        operations a second, beside `float_limit` and `double_limit`, the most that the instructions give.
 
     Examples
     --------

@@ -18,8 +18,6 @@ from carmina._machine import KernelMachineEstimator
 from carmina._spectral_mixture import SpectralMixtureRegressor
 from carmina._validation import integer, left_open, length_scale_of, loss_or_name, number, one_of
 
-WIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-
 
 @dataclass(frozen=True, repr=False)
 class TuneResult:
@@ -76,6 +74,7 @@ def tune(
     by: str | None = None,
     folds: int = 5,
     contiguous: bool = False,
+    groups: ArrayLike | None = None,
 ) -> TuneResult:
     """Cross-validate kernel width, alpha and loss parameters, then fit with the best.
 
@@ -99,9 +98,10 @@ def tune(
     length_scales, gammas, width_factors : sequence of float or None
         Widths to try, in one of three ways: ℓ; γ = 1/(2ℓ²); or factors of the estimator's own width, by
         default ¼, ½, 1, 2 and 4. A sum of kernels, or a width for each input, takes factors, one for all.
+        Where none is given and the best stands at an end, widths go on there, up to 64 times as far.
     alphas : sequence of float or None
         None: half powers of ten from 1e-6 to 100, without folds to 3000; for losses other than the squared
-        one powers from 1e-4.
+        one powers from 1e-4. Where the best stands at an end, they go on there by up to four powers of ten.
     losses : sequence of str or loss, or None
         Losses to try in the place of the estimator's: `[Huber(0.5), Huber(2.0)]`.
     measure : str or loss, or None
@@ -115,6 +115,8 @@ def tune(
     folds : int, default=5
     contiguous : bool, default=False
         Folds of consecutive rows, as suits a time series; else by the estimator's `random_state`.
+    groups : array-like of shape (n,) or None
+        A label for each row: rows with the same one (a patient, a site) are left out together.
 
     Examples
     --------
@@ -122,8 +124,8 @@ def tune(
     >>> data = datasets.friedman(300, noise=0.5, random_state=0)
     >>> model = KernelRegressor("gaussian", "fourier", gamma="median", n_components=100, random_state=0)
     >>> result = tune(model, data.X, data.Y)
-    >>> sorted(result.best_params_), len(result.trials)
-    (['alpha', 'gamma'], 85)
+    >>> sorted(result.best_params_), len(result.trials) >= 85
+    (['alpha', 'gamma'], True)
     >>> result.best_estimator_.predict(data.X).shape
     (300, 1)
     """
@@ -138,11 +140,12 @@ def tune(
             "by": by,
             "folds": folds,
             "contiguous": contiguous,
+            "groups": groups,
         }
         return _tune_components(estimator, X, y, sample_weight, n_components, ways)
     if isinstance(estimator, SpectralMixtureRegressor):
         others = (length_scales, gammas, width_factors, alphas, losses, measure)
-        if any(value is not None for value in others) or by not in (None, "evidence"):
+        if any(value is not None for value in (*others, groups)) or by not in (None, "evidence"):
             raise ValueError("tune: of a spectral mixture n_mixtures is chosen, by='evidence'")
         return _tune_mixtures(estimator, X, y, sample_weight, n_mixtures)
     if n_mixtures is not None:
@@ -162,7 +165,6 @@ def tune(
         if estimator.kernel == "polynomial":
             raise ValueError("tune: gammas stand for widths, and the kernel 'polynomial' has none")
         widths = [length_scale_of(gamma) for gamma in _numbers("gammas", gammas)]
-    factors = list(WIDTH_FACTORS) if width_factors is None else _numbers("width_factors", width_factors)
     tried_losses = [] if losses is None else [loss_or_name(loss) for loss in losses]
 
     task = clone(estimator)._prepare(X, y, sample_weight)
@@ -173,31 +175,28 @@ def tune(
         task.weights,
         task.options,
         length_scales=widths,
-        width_factors=factors,
+        width_factors=_numbers("width_factors", width_factors),
         alphas=_numbers("alphas", alphas),
         losses=tried_losses,
         measure=None if measure is None else loss_or_name(measure),
         by=one_of("by", by, ["cv", "leave_one_out", "gcv"]),
         folds=integer("folds", folds),
         contiguous=bool(contiguous),
+        groups=_group_numbers(groups),
         **estimator._resources(),
     )
     if message:
         warnings.warn(f"tune: {message}", UserWarning, stacklevel=2)
 
-    # Trials come by width, then loss, then alpha.
-    n_widths = len(widths or factors) if found[0]["length_scale"] else 1
-    per_width = len(found) // n_widths
     trials, chosen = [], {}
     for i, trial in enumerate(found):
         parameters: dict[str, Any] = {"alpha": trial["alpha"]}
         if trial["length_scale"]:
-            place = i // per_width
             parameters |= _width_parameter(
-                estimator.kernel, trial["length_scale"], None if widths else factors[place]
+                estimator.kernel, trial["length_scale"], None if widths else trial["width_factor"]
             )
-            if gammas is not None and "gamma" in parameters:
-                parameters["gamma"] = float(gammas[place])  # as given, to the last digit
+            if gammas is not None and "gamma" in parameters:  # as given, to the last digit
+                parameters["gamma"] = float(gammas[widths.index(trial["length_scale"][0])])
         if tried_losses:
             parameters["loss"] = trial["loss"]
         chosen = parameters if i == best else chosen
@@ -286,6 +285,17 @@ def _numbers(name: str, values: Sequence[float] | None) -> list[float]:
     if not isinstance(values, list) or not values:
         raise ValueError(f"tune: {name} must be a sequence of numbers, found {values!r}")
     return [number(name, value) for value in values]
+
+
+def _group_numbers(groups: ArrayLike | None) -> list[int]:
+    if groups is None:
+        return []
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(
+            f"tune: groups must have a label for each row, found an array of {labels.ndim} dimensions"
+        )
+    return np.unique(labels, return_inverse=True)[1].tolist()
 
 
 def _width_parameter(

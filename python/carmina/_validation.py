@@ -72,11 +72,24 @@ def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = Fal
     try:
         return validate_data(estimator, *arrays, **options, **reset)
     except ValueError as error:
-        if "Input X contains NaN" not in str(error):
+        message = _not_finite(arrays[0], filled) if "Input X contains" in str(error) else ""
+        if not message:
             raise
-        raise ValueError(
-            "Input X contains NaN; fit with fill_missing=True to have the means of the columns in their place"
-        ) from None
+        raise ValueError(message) from None
+
+
+def _not_finite(X: Any, filled: bool) -> str:
+    """Where the first number of X stands that is none, by row and column; "" where there is none."""
+    values = np.asarray(X, dtype=np.float64)
+    bad = np.isinf(values) if filled else ~np.isfinite(values)
+    if not bad.any():
+        return ""
+    row, column = np.unravel_index(bad.argmax(), bad.shape)
+    where = f"in row {row + 1}, column {column + 1}"
+    if np.isinf(values[row, column]):
+        return f"Input X contains infinity {where}: expected finite numbers"
+    advice = "fit with fill_missing=True to have the means of the columns in their place"
+    return f"Input X contains NaN {where}; {advice}"
 
 
 def _named_after(estimator: Any, frame: _frames.Frame, reset: bool) -> Any:

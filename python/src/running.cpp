@@ -60,14 +60,12 @@ Execution make_execution(int threads, std::size_t memory_budget, nb::handle prog
 }
 
 void bind_running(nb::module_& m) {
-  m.def("machine_warning", &machine_warning);
   m.def("usable_processors", &usable_processors);
   m.def("describe_machine", [] {
     const Machine it = describe_machine();
     nb::dict out;
     out["processor"] = it.processor;
     out["instructions"] = it.instructions;
-    out["products"] = it.products;
     out["blas"] = it.blas;
     out["threads"] = it.threads;
     out["quota"] = it.quota;
@@ -75,7 +73,6 @@ void bind_running(nb::module_& m) {
     out["float_limit"] = it.float_limit;
     out["double_products"] = it.double_products;
     out["double_limit"] = it.double_limit;
-    out["warning"] = it.warning;
     return out;
   });
 }

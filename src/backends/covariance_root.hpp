@@ -14,7 +14,7 @@ namespace carmina::backend {
 inline Matrix<double> covariance_root(Matrix<double> C, const Execution& execution) {
   const Index n = C.rows();
   Vector<double> values(n);
-  symmetric_eigen(n, C.data(), C.outerStride(), values.data(), execution);  // C becomes Uᵀ
+  small_symmetric_eigen(n, C.data(), C.outerStride(), values.data(), execution);  // C becomes Uᵀ
   return C.transpose() * values.cwiseMax(0).cwiseSqrt().asDiagonal();
 }
 

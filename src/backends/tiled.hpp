@@ -1,7 +1,7 @@
 // backends/tiled.hpp -- products and factorisations on several threads, in tiles.
 //
-// Tiles, and the order in which a tile is updated, follow from the sizes alone, and BLAS runs serially inside a task:
-// results are bit-equal for any number of threads. A request to stop is seen between tiles.
+// Tiles, and the order in which a tile is updated, follow from the sizes alone, and products run serially inside a
+// task: results are bit-equal for any number of threads. A request to stop is seen between tiles.
 #pragma once
 #include "backends/blas.hpp"
 
@@ -52,6 +52,8 @@ void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off
 // Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
 // j-th eigenvector. The eigenvectors of the tridiagonal matrix are found by one call of LAPACK.
 void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution);
+// The same with a small order in mind, up to which it takes no LAPACK: of outputs, of rows that are drawn together.
+void small_symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution);
 
 // X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().
 void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,

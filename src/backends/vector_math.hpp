@@ -22,13 +22,17 @@ template <Real T>
 void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
                         Index ldo);
 
-// A product of matrices (backends/cpu/product_loops.hpp) on this instruction set; null where BLAS has better ones.
+// A product of matrices (backends/cpu/product_loops.hpp); a factor and triangular systems of an order that is not
+// halved (backends/cpu/triangle_loops.hpp).
 template <class T>
 struct ProductTask;
+enum class Side : bool;
 template <Real T>
-using MatrixProduct = void (*)(const ProductTask<T>&);
+void matrix_product(const ProductTask<T>& task);
 template <Real T>
-MatrixProduct<T> matrix_product();
+bool small_cholesky(Index n, T* A, Index lda);
+template <Real T>
+void small_solve(Side side, bool transposed, Index m, Index n, const T* L, Index lda, T* X, Index ldx);
 
 // A copy of a matrix (count, dim) in panels that fit the registers, for functions of products with short rows: the
 // product of a tile is finished in registers, where a general matrix product would copy, store and load it again.

@@ -23,14 +23,6 @@ unsigned buffer_bytes(off_t stored) { return static_cast<unsigned>(std::clamp<of
 
 }  // namespace
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 bool ends_with_gz(std::string_view path) { return lower(path).ends_with(".gz"); }
 
 void fail_changed(const std::string& path) { fail("{}: the file changed while it was read", path); }

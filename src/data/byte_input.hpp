@@ -1,5 +1,7 @@
 // data/byte_input.hpp -- the bytes of a file in order, unpacked when its name ends in .gz.
 #pragma once
+#include "data/cells.hpp"
+
 #include <carmina/core/error.hpp>
 
 #include <cstddef>
@@ -49,8 +51,6 @@ class ByteInput {
   gzFile_s* file_ = nullptr;
 };
 
-// Lower case of ASCII letters; endings, keywords and missing markers are compared without case.
-std::string lower(std::string_view text);
 bool ends_with_gz(std::string_view path);
 
 }  // namespace carmina::data

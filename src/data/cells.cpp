@@ -1,6 +1,5 @@
 // data/cells.cpp -- numbers, missing markers, and what is neither.
 #include "data/cells.hpp"
-#include "data/byte_input.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -60,6 +59,14 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 }  // namespace
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

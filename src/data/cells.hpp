@@ -20,6 +20,8 @@ Cell parse_cell(std::string_view text);
 [[noreturn]] void fail_cell(Cell cell, std::string_view text, const std::string& place, const std::string& column);
 
 std::string_view trim(std::string_view text);  // of blanks and tabs
+// Lower case of ASCII letters; endings, keywords and missing markers are compared without case.
+std::string lower(std::string_view text);
 
 // For a message: at most so many bytes of valid UTF-8 on one line; control characters become blanks, stray bytes '?'.
 std::string shown(std::string_view text, std::size_t most = 40);

@@ -31,11 +31,7 @@ std::unique_ptr<TableReader> open_table(const std::string& path, Index libsvm_fe
   }
   if (has_idx_name(name)) return data::open_idx(path, limit);
   for (const char* ending : {".parquet", ".arrow", ".feather", ".ipc"}) {
-    if (!name.ends_with(ending)) continue;
-    fail(
-        "cannot read '{}': Parquet and Arrow files are read from Python (carmina.datasets.read, or any frame given to "
-        "fit); this program reads them as .csv or .npy",
-        path);
+    if (name.ends_with(ending)) return data::open_arrow(path, name.ends_with(".parquet"));
   }
   fail(
       "cannot read '{}': the ending of its name must be .csv, .arff, .npy, .libsvm, .svm, .svmlight, .idx or "

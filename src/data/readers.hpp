@@ -13,5 +13,7 @@ std::unique_ptr<TableReader> open_arff(const std::string& path, const ReadLimit&
 std::unique_ptr<TableReader> open_npy(const std::string& path, const ReadLimit& limit);
 std::unique_ptr<TableReader> open_libsvm(const std::string& path, Index at_least_features, const ReadLimit& limit);
 std::unique_ptr<TableReader> open_idx(const std::string& path, const ReadLimit& limit);
+// Parquet, or Arrow IPC.
+std::unique_ptr<TableReader> open_arrow(const std::string& path, bool parquet);
 
 }  // namespace carmina::data

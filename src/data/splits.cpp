@@ -3,6 +3,7 @@
 #include <carmina/core/error.hpp>
 #include <carmina/data/splits.hpp>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -56,6 +57,37 @@ std::vector<Split> k_fold(Index n, Index folds, std::optional<std::uint64_t> see
     const Index end = begin + n / folds + (k < n % folds ? 1 : 0);
     splits.push_back(cut(order, begin, end));
     begin = end;
+  }
+  return splits;
+}
+
+std::vector<Split> group_k_fold(const std::vector<Index>& groups, Index folds, std::uint64_t seed) {
+  std::map<Index, std::vector<Index>> rows_of;
+  for (std::size_t i = 0; i < groups.size(); ++i) rows_of[groups[i]].push_back(static_cast<Index>(i));
+  std::vector<const std::vector<Index>*> all;
+  for (const auto& [group, rows] : rows_of) all.push_back(&rows);
+  const auto count = static_cast<Index>(all.size());
+  require(folds >= 2 && folds <= count, "k_fold: the number of folds must be from 2 to the {} groups, found {}", count,
+          folds);
+  std::vector<Index> order = shuffled_rows(count, Random(seed, Stream::split));
+  const auto size = [&](Index g) { return all[static_cast<std::size_t>(g)]->size(); };
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return size(a) > size(b); });
+  std::vector<Split> splits(static_cast<std::size_t>(folds));
+  for (const Index g : order) {
+    const auto fewest = std::min_element(splits.begin(), splits.end(),
+                                         [](const Split& a, const Split& b) { return a.test.size() < b.test.size(); });
+    const std::vector<Index>& rows = *all[static_cast<std::size_t>(g)];
+    fewest->test.insert(fewest->test.end(), rows.begin(), rows.end());
+  }
+  for (Split& split : splits) {
+    std::sort(split.test.begin(), split.test.end());
+    for (Index i = 0, at = 0; i < static_cast<Index>(groups.size()); ++i) {
+      if (at < static_cast<Index>(split.test.size()) && split.test[static_cast<std::size_t>(at)] == i) {
+        ++at;
+      } else {
+        split.train.push_back(i);
+      }
+    }
   }
   return splits;
 }

@@ -104,7 +104,7 @@ Matrix<double> sketched_gram(const KernelMap<double>& map, const M& mixing, cons
 
 // Of many components by a factor L of H + epsilon I, epsilon their rounding: L⁻ᵀ gives the same products of features to
 // that rounding, in a tenth of the time of eigenvectors. Empty where H is not positive definite even so.
-constexpr Index many_components = 1024;
+constexpr Index many_components = 128;
 
 Matrix<double> triangular_whitening(Matrix<double> H, double floor, const Execution& execution) {
   const Index s = H.rows();
@@ -131,7 +131,7 @@ Matrix<double> whitening_of(Matrix<double> H, double floor, const Execution& exe
   }
   Vector<double> values(s);
   {
-    backend::symmetric_eigen(s, H.data(), s, values.data(), execution);
+    backend::small_symmetric_eigen(s, H.data(), s, values.data(), execution);
   }
   const double largest = values[s - 1];
   require(std::isfinite(largest) && largest > 0, "the sketched kernel matrix S K Sᵀ has no positive eigenvalue");

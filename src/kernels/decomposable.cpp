@@ -17,7 +17,7 @@ OutputFactor factor_output_matrix(const Matrix<double>& A) {
   const Index p = A.rows();
   Matrix<double> U = (A + A.transpose()) / 2;  // rows become eigenvectors
   Vector<double> values(p);
-  backend::symmetric_eigen(p, U.data(), p, values.data(), {.threads = 1});
+  backend::small_symmetric_eigen(p, U.data(), p, values.data(), {.threads = 1});
   const double top = values.cwiseAbs().maxCoeff(), tolerance = static_cast<double>(p) * 1e-13 * top;
   require(values[0] >= -std::max(tolerance, 1e-10 * top),
           "output matrix A must be positive semi-definite, its smallest eigenvalue is {:.3g}", values[0]);

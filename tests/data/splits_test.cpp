@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "table_checks.hpp"
 
@@ -87,6 +88,36 @@ TEST(KFold, RefusesImpossibleNumbersOfFolds) {
     EXPECT_EQ(error_of([&] { k_fold(10, folds); }),
               format_text("k_fold: the number of folds must be from 2 to the 10 rows, found {}", folds));
   }
+}
+
+// Against the definition: each row once, no group on both sides, folds as even as the groups allow.
+TEST(KFold, GroupsAreTestedTogether) {
+  std::vector<Index> groups;
+  for (Index i = 0; i < 200; ++i) groups.push_back(i * i % 23 - 5);
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    const std::vector<Split> folds = group_k_fold(groups, 4, seed);
+    std::vector<int> tested(200, 0);
+    std::size_t largest = 0, smallest = 200;
+    for (const Split& fold : folds) {
+      EXPECT_EQ(fold.train.size() + fold.test.size(), 200U);
+      EXPECT_TRUE(std::is_sorted(fold.train.begin(), fold.train.end()));
+      EXPECT_TRUE(std::is_sorted(fold.test.begin(), fold.test.end()));
+      std::set<Index> inside, outside;
+      for (const Index i : fold.test) {
+        ++tested[static_cast<std::size_t>(i)];
+        inside.insert(groups[static_cast<std::size_t>(i)]);
+      }
+      for (const Index i : fold.train) outside.insert(groups[static_cast<std::size_t>(i)]);
+      for (const Index group : inside) EXPECT_FALSE(outside.contains(group));
+      largest = std::max(largest, fold.test.size());
+      smallest = std::min(smallest, fold.test.size());
+    }
+    for (const int times : tested) EXPECT_EQ(times, 1);
+    EXPECT_LE(largest - smallest, 18U);  // a group has 18 rows at most
+  }
+  EXPECT_NE(group_k_fold(groups, 4, 0)[0].test, group_k_fold(groups, 4, 1)[0].test);
+  EXPECT_EQ(group_k_fold(groups, 4, 1)[0].test, group_k_fold(groups, 4, 1)[0].test);
+  EXPECT_THROW(group_k_fold({1, 1, 2}, 3, 0), Error);
 }
 
 }  // namespace carmina::testing

@@ -123,3 +123,25 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was():
     with pytest.raises(ValueError, match="alpha"):
         model.set_params(alpha=-1.0).fit(X, Y)
     assert (model.predict(X) == before).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_cell_that_is_no_number_is_named_by_row_and_column(value, dtype):
+    bad = X.astype(dtype)
+    bad[3, 1] = value
+    bad[7, 0] = value
+    model = KernelRegressor("gaussian", gamma=1.0, alpha=1.0, n_components=10)
+    place = "in row 4, column 2"
+    expected = (
+        f"NaN {place}; fit with fill_missing=True" if np.isnan(value) else f"infinity {place}: expected"
+    )
+    with pytest.raises(ValueError, match=f"^Input X contains {expected}"):
+        model.fit(bad, Y)
+    model.fit(X.astype(dtype), Y)
+    for method in (model.predict, lambda given: model.predict(given, return_std=True)):
+        with pytest.raises(ValueError, match=f"^Input X contains {expected}"):
+            method(bad)
+    if np.isinf(value):
+        with pytest.raises(ValueError, match=f"^Input X contains {expected}"):
+            model.set_params(fill_missing=True).fit(bad, Y)

@@ -8,7 +8,7 @@ from given_numbers import classifier, quantile_regressor, regressor
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, LeaveOneGroupOut
 
 # Grids are small: that a best value stands at the end of one is no news.
 pytestmark = pytest.mark.filterwarnings("ignore:tune. the best")
@@ -203,3 +203,41 @@ def test_the_refit_scales_inputs_as_its_trials(kernel):
     # A width that is given is in the units of the inputs; a polynomial has none.
     assert refitted.scale_inputs is (kernel == "polynomial")
     assert refitted.n_components == 10
+
+
+def test_groups_are_left_out_together(problem):
+    X, Y, _ = problem
+    labels = np.array(["north", "south", "east", "west", "hill", "dale"])[np.arange(len(X)) % 6]
+    estimator = regressor(n_components=40, random_state=0)
+    grid = {"gammas": [0.2], "alphas": [0.1]}
+    trial = carmina.tune(estimator, X, Y, folds=6, groups=labels, **grid).trials[0]
+    expected = []
+    for train, test in LeaveOneGroupOut().split(X, groups=labels):
+        model = clone(estimator).set_params(gamma=0.2, alpha=0.1).fit(X[train], Y[train])
+        expected.append(((model.predict(X[test]) - Y[test]) ** 2).sum(axis=1).mean() / 2)
+    assert_allclose(sorted(trial["folds"]), sorted(expected), rtol=1e-8)
+    with pytest.raises(ValueError, match="groups must have a number for each of the 120 rows, found 5"):
+        carmina.tune(estimator, X, Y, groups=labels[:5], **grid)
+    with pytest.raises(ValueError, match="label for each row, found an array of 2 dimensions"):
+        carmina.tune(estimator, X, Y, groups=labels[:, None], **grid)
+    with pytest.raises(ValueError, match="groups are for folds"):
+        carmina.tune(estimator, X, Y, groups=labels, by="gcv", **grid)
+
+
+@pytest.mark.parametrize("by", ["cv", "leave_one_out"])
+def test_the_grid_goes_on_where_the_best_is_at_its_end(by):
+    X = np.linspace(0, 1, 150)[:, None]
+    y = np.sin(60 * X[:, 0])  # wants a narrow kernel
+    for kernel in ["gaussian", kernels.Gaussian(1.0)]:
+        estimator = regressor(kernel, "exact")
+        result = carmina.tune(estimator, X, y, by=by)
+        assert len(result.trials) > 5 * (17 if by == "cv" else 20)
+        widths = {trial["length_scale"] for trial in result.trials}
+        assert len(widths) > 5
+        best = result.trials[result.best_index_]
+        name = "gamma" if kernel == "gaussian" else "kernel"
+        assert result.best_params_[name] == best[name]
+        refitted = clone(estimator).set_params(**result.best_params_).fit(X, y)
+        assert np.array_equal(result.best_estimator_.predict(X), refitted.predict(X))
+        given = carmina.tune(estimator, X, y, by=by, width_factors=[1, 2], alphas=[0.1, 1.0])
+        assert len(given.trials) == 4

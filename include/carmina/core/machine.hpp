@@ -7,19 +7,14 @@ namespace carmina {
 struct Machine {
   std::string processor;     // as the system calls it
   std::string instructions;  // of the library's own loops: "avx512", "avx2", "portable"
-  std::string products;      // whose loops multiply matrices: "Carmina's own", "those of BLAS"
   std::string blas;          // its version, and the processor that its kernels were written for
   int threads = 1;           // of a fit that is given no number
   double quota = 0;          // processors' time that a container leaves; infinity where it leaves all
   // In one thread, in 10^9 operations a second: products of matrices, and the most that the instructions give.
   double float_products = 0, float_limit = 0, double_products = 0, double_limit = 0;
-  std::string warning;  // one sentence where products are far below the limit; else empty
 };
 
 // Measures for a few milliseconds.
 Machine describe_machine();
-
-// The warning alone, measured once in a process.
-const std::string& machine_warning();
 
 }  // namespace carmina

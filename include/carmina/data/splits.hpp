@@ -22,4 +22,8 @@ Split train_test_split(Index n, double test_fraction, std::uint64_t seed);
 // folds are contiguous, as suits a time series.
 std::vector<Split> k_fold(Index n, Index folds, std::optional<std::uint64_t> seed = std::nullopt);
 
+// The same of rows that come in groups: a group, the rows with one number, is tested together. Groups go to the fold
+// with the fewest rows, the largest group first, equal ones by the seed.
+std::vector<Split> group_k_fold(const std::vector<Index>& groups, Index folds, std::uint64_t seed);
+
 }  // namespace carmina

@@ -41,7 +41,7 @@ class TableReader {
   virtual std::string place_at(Index position) const = 0;
 };
 
-// CSV, ARFF, NPY, LIBSVM, IDX, each also with .gz behind it.
+// CSV, ARFF, NPY, LIBSVM, IDX, each also with .gz behind it; Parquet and Arrow IPC where libcarmina_arrow.so is.
 // LIBSVM's label is the last column, named "target", so that "the last column" means the same in every
 // format. A LIBSVM file does not say how many features it has: those behind its highest index are zero, and
 // `libsvm_features` (what a model was fitted with) adds them. A quarter of the memory budget (0: of the machine's

@@ -109,19 +109,14 @@ class KernelMachine {
   // The same from consecutive parts of one table: where parts are whole segments (data/data_rows.hpp), the machine is
   // bit-equal to that of the table in one part.
   static KernelMachine fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options);
-  static KernelMachine fit(ConstView<T> X, ConstView<T> Y, const FitOptions& options, const T* weights = nullptr) {
-    MemoryRows<T> rows(X, Y, weights);
-    return fit(rows, options);
-  }
+  static KernelMachine fit(ConstView<T> X, ConstView<T> Y, const FitOptions& options, const T* weights = nullptr);
 
   // The same of a table whose rows several processes have: each calls it with its own, which follow those of the
   // processes before it (none is allowed), and with the same options. All get the same machine, bit-equal for any
   // number of processes from one up. An error of one process ends all of them with its sentence.
   static KernelMachine fit(const std::vector<RowSource<T>*>& parts, const FitOptions& options,
                            const Communicator& processes);
-  static KernelMachine fit(RowSource<T>& rows, const FitOptions& options, const Communicator& processes) {
-    return fit(std::vector<RowSource<T>*>{&rows}, options, processes);
-  }
+  static KernelMachine fit(RowSource<T>& rows, const FitOptions& options, const Communicator& processes);
 
   Index dim_in() const;
   Index dim_out() const { return intercept_.size(); }

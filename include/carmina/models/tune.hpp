@@ -13,11 +13,12 @@ struct TuneOptions {
 
   // Widths to try: those given, of a kernel that has a single one; else the kernel's own (given, or the median
   // distance between rows) times each factor, all terms of a sum by the same. Kernels without a width are tried as
-  // they are.
+  // they are. A list that is empty is ours, and goes on where its best value is at an end of it: of widths up to 64
+  // times as far as it began, of alphas 4 powers of ten.
   std::vector<double> length_scales;
-  std::vector<double> width_factors = {0.25, 0.5, 1, 2, 4};
-  std::vector<double> alphas;  // none: default_alphas(fit.loss), or path_alphas() with `by`
-  std::vector<Loss> losses;    // none: fit.loss alone
+  std::vector<double> width_factors;  // none: 1/4, 1/2, 1, 2, 4
+  std::vector<double> alphas;         // none: default_alphas(fit.loss), or path_alphas() with `by`
+  std::vector<Loss> losses;           // none: fit.loss alone
 
   // What trials are compared by: its mean over the rows left out. None: fit.loss. It is one for all trials, since a
   // smaller kappa or a larger epsilon makes a loss smaller without making predictions better.
@@ -29,6 +30,9 @@ struct TuneOptions {
 
   Index folds = 5;
   bool contiguous = false;  // folds of consecutive rows, as suits a time series; else by fit.seed
+  // A number for each row, in their order: rows of one number are left out together (data/splits.hpp). None: rows are
+  // left out one by one.
+  std::vector<Index> groups;
 };
 
 // Half powers of ten from 1e-6 to 100 for the squared loss, whose whole path costs little; else powers from 1e-4.
@@ -41,10 +45,11 @@ struct Trial {
   std::vector<double>
       fold_losses;         // mean over the rows of each fold, by a machine fitted to the others; none with `by`
   double mean, deviation;  // over the folds, deviation the root mean squared distance from the mean; or the score and 0
+  double width_factor = 1;  // of the kernel's own width
 };
 
 struct CrossValidation {
-  std::vector<Trial> trials;  // by width, then loss, then alpha
+  std::vector<Trial> trials;  // by width, then loss, then alpha; those that a list went on to after them
   std::size_t best = 0;       // the first with the smallest mean
   std::string message;        // what the user should know: a best value at the end of its list
   FitOptions chosen;          // fit, with the best kernel, alpha and loss

@@ -17,12 +17,6 @@
 namespace carmina {
 namespace {
 
-// Where products are those of BLAS: kernels for another processor reach a quarter of the limit or less, right ones 0.7
-// and more. Our own are slow on a busy machine alone, which is nothing to warn of.
-constexpr double least_share = 0.5;
-
-bool own_products() { return backend::matrix_product<double>() != nullptr; }
-
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -70,7 +64,6 @@ Machine describe_machine() {
   Machine it;
   it.processor = processor_name();
   it.instructions = backend::vector_instruction_set();
-  it.products = own_products() ? "Carmina's own" : "those of BLAS";
   it.blas = backend::blas_name();
   it.threads = Execution{}.thread_count();
   it.quota = processor_quota();
@@ -78,19 +71,7 @@ Machine describe_machine() {
   it.double_products = product_rate<double>();
   it.float_limit = instruction_rate<float>();
   it.double_limit = instruction_rate<double>();
-  const double share = std::min(it.float_products / it.float_limit, it.double_products / it.double_limit);
-  if (!own_products() && share < least_share) {
-    it.warning = format_text(
-        "products of matrices reach {:.0f} % of what this processor can do: {} has no kernels for it; build with the "
-        "Python package scipy-openblas32, or set OPENBLAS_CORETYPE to a processor like this one",
-        100 * share, it.blas);
-  }
   return it;
-}
-
-const std::string& machine_warning() {
-  static const std::string text = own_products() ? "" : describe_machine().warning;
-  return text;
 }
 
 }  // namespace carmina

@@ -1,38 +1,15 @@
-// backends/cpu/products.cpp -- products of matrices by loops of our own where the instruction set has vectors: those of
-// OpenBLAS go by a list of processors, and on one that is not in it take kernels of half the rate or less.
+// backends/cpu/products.cpp -- products of matrices by loops of our own (backends/cpu/product_loops.hpp). OpenBLAS goes
+// by a list of processors, and on one that is not in it takes kernels of half the rate or less.
 #include "backends/blas.hpp"
-#include "backends/cpu/openblas.hpp"
 #include "backends/cpu/product_loops.hpp"
 #include "backends/vector_math.hpp"
 
 namespace carmina::backend {
 namespace {
 
-CBLAS_TRANSPOSE cblas(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
-
-void by_blas(const ProductTask<float>& t) {
-  BLAS(cblas_sgemm)(CblasRowMajor, cblas(t.transpose_a), cblas(t.transpose_b), to_int(t.m), to_int(t.n), to_int(t.k),
-                    t.alpha, t.A, to_int(t.lda), t.B, to_int(t.ldb), t.beta, t.C, to_int(t.ldc));
-}
-void by_blas(const ProductTask<double>& t) {
-  BLAS(cblas_dgemm)(CblasRowMajor, cblas(t.transpose_a), cblas(t.transpose_b), to_int(t.m), to_int(t.n), to_int(t.k),
-                    t.alpha, t.A, to_int(t.lda), t.B, to_int(t.ldb), t.beta, t.C, to_int(t.ldc));
-}
-void own_by_blas(const ProductTask<float>& t) {
-  BLAS(cblas_ssyrk)(CblasRowMajor, CblasLower, cblas(t.transpose_a), to_int(t.m), to_int(t.k), t.alpha, t.A,
-                    to_int(t.lda), t.beta, t.C, to_int(t.ldc));
-}
-void own_by_blas(const ProductTask<double>& t) {
-  BLAS(cblas_dsyrk)(CblasRowMajor, CblasLower, cblas(t.transpose_a), to_int(t.m), to_int(t.k), t.alpha, t.A,
-                    to_int(t.lda), t.beta, t.C, to_int(t.ldc));
-}
-
 template <Real T>
 void multiply(const ProductTask<T>& task) {
-  if (task.m == 0 || task.n == 0) return;
-  if (const auto loops = matrix_product<T>()) return loops(task);
-  const Serial serial;
-  task.lower ? own_by_blas(task) : by_blas(task);
+  if (task.m > 0 && task.n > 0) matrix_product(task);
 }
 
 }  // namespace

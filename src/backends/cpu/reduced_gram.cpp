@@ -64,7 +64,7 @@ void ReducedGram::add(Index rows, const Fill& fill) {
 
 void ReducedGram::add_pairs(Index pairs) {
   constexpr Index width = bfloat16::panel;
-  const auto tiling = TriangleTiling::of<float>(order_, tile, width, execution_.thread_count());
+  const auto tiling = TriangleTiling::of(order_, tile, width, execution_.thread_count());
   for_lower_tiles(tiling.tiles(), execution_, [&](Index i, Index j) {
     const auto panel = [&](Index at) { return packed_.data() + at * pairs * width; };
     const auto end = [&](Index k) { return (tiling.begin(k + 1) + width - 1) / width; };
@@ -87,7 +87,7 @@ void ReducedGram::add_pairs(Index pairs) {
 }
 
 void ReducedGram::add_floats(Index rows) {
-  const auto tiling = TriangleTiling::of<float>(order_, tile, 32, execution_.thread_count());
+  const auto tiling = TriangleTiling::of(order_, tile, 32, execution_.thread_count());
   for_lower_tiles(tiling.tiles(), execution_, [&](Index i, Index j) {
     const float *left = design_.data() + tiling.begin(i), *right = design_.data() + tiling.begin(j);
     float* const out = sums.data() + tiling.begin(i) * order_ + tiling.begin(j);

@@ -1,9 +1,12 @@
-// backends/cpu/tiled.cpp -- tasks over tiles; each calls serial BLAS or LAPACK.
+// backends/cpu/tiled.cpp -- products and factors as tasks over tiles.
 #include "backends/tiled.hpp"
+#include "backends/cpu/column_panels.hpp"
 #include "backends/cpu/lower_tiles.hpp"
 #include "backends/vector_math.hpp"
 
 #include <carmina/core/error.hpp>
+
+#include <Eigen/Eigenvalues>
 
 #include <algorithm>
 #include <atomic>
@@ -15,22 +18,10 @@ namespace {
 
 constexpr Index product_tile = 256;   // rows and columns of a task's result
 constexpr Index solve_columns = 64;   // right-hand sides of a task
-constexpr Index vector_columns = 64;  // eigenvectors of a task: less than a second's work up to order 20,000
 constexpr Index narrow_product = 16;  // columns that are multiplied one by one
-
-Index count_of(Index total, Index tile) { return (total + tile - 1) / tile; }
 
 // The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.
 Index factor_tile(Index n) { return n < 1536 ? 128 : 192; }
-
-// f(first, count) for panels of columns.
-template <class F>
-void for_panels(Index columns, Index width, const Execution& execution, const F& f) {
-  parallel_for(count_of(columns, width), execution.thread_count(), [&](Index task, int worker) {
-    execution.poll(worker);
-    f(task * width, std::min(width, columns - task * width));
-  });
-}
 
 }  // namespace
 
@@ -223,70 +214,17 @@ void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution)
   });
 }
 
-// As LAPACK's dsytrd: the last rows become reflectors, and their products leave the rest, a panel at a time. A panel
-// reads the whole matrix once for each of its rows: rows so few that it takes a third of a second or so.
-void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales,
-                    const Execution& execution) {
-  constexpr Index reduced_at_once = 64, side = 192;
-  constexpr double panel_bytes = 2.5e9;
-  Matrix<double> W;
-  Index left = n;
-  while (left > reduced_at_once) {
-    execution.poll(0);
-    const double matrix_bytes = 4 * static_cast<double>(left) * static_cast<double>(left);
-    const Index count = std::clamp<Index>(static_cast<Index>(panel_bytes / matrix_bytes), 4, 32);
-    W.resize(count, left);
-    reduce_last_rows(left, count, A, lda, off_diagonal, scales, W.data());
-    const Index first = left - count;  // the panel's first row
-    const double* const V = A + first * lda;
-    for_lower_tiles(count_of(first, side), execution, [&](Index i, Index j) {
-      const Index row = i * side, column = j * side;
-      const Index height = std::min(side, first - row), breadth = std::min(side, first - column);
-      thread_local std::vector<double> products;
-      products.resize(static_cast<std::size_t>(side * side));
-      const auto add = [&](const double* left_rows, Index left_stride, const double* right_rows, Index right_stride,
-                           double beta) {
-        gemm<double>(Transpose::yes, Transpose::no, height, breadth, count, 1.0, left_rows + row, left_stride,
-                     right_rows + column, right_stride, beta, products.data(), side);
-      };
-      add(V, lda, W.data(), left, 0.0);
-      add(W.data(), left, V, lda, 1.0);
-      for (Index r = 0; r < height; ++r) {
-        double* const out = A + (row + r) * lda + column;
-        const double* const product = products.data() + r * side;
-        const Index columns = i == j ? r + 1 : breadth;
-        for (Index c = 0; c < columns; ++c) out[c] -= product[c];
-      }
-    });
-    // What the reflectors have in the place of 1 is T's own.
-    for (Index k = first; k < left; ++k) {
-      A[k * lda + k - 1] = off_diagonal[k - 1];
-      diagonal[k] = A[k * lda + k];
-    }
-    left = first;
-  }
-  reduce_all_rows(left, A, lda, diagonal, off_diagonal, scales);
-}
-
-void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution) {
+// The eigenvalues of Eigen are found one by one: beyond this order LAPACK's division into halves is quicker.
+void small_symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution) {
+  constexpr Index small = 128;
+  if (n > small) return symmetric_eigen(n, A, lda, values, execution);
   if (n == 0) return;
-  std::vector<double> off_diagonal(static_cast<std::size_t>(n)), scales(static_cast<std::size_t>(n));
-  tridiagonalise(n, A, lda, values, off_diagonal.data(), scales.data(), execution);
-  execution.poll(0);
-  Matrix<double> vectors(n, n);  // row j: the j-th eigenvector
-  tridiagonal_eigenvectors(n, values, off_diagonal.data(), vectors.data());
-  for_panels(n, vector_columns, execution, [&](Index first, Index count) {
-    multiply_rows_by_reflectors(count, n, A, lda, scales.data(), vectors.row(first).data(), n);
-  });
-  for_panels(n, vector_columns, execution, [&](Index first, Index count) {
-    for (Index j = first; j < first + count; ++j) std::copy_n(vectors.row(j).data(), n, A + j * lda);
-  });
-}
-
-void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
-                      double* X, Index ldx, const Execution& execution) {
-  for_panels(m, vector_columns, execution,
-             [&](Index first, Index count) { apply_reflectors(transpose, n, count, Q, lda, scales, X + first, ldx); });
+  Eigen::Map<Matrix<double>, 0, Eigen::OuterStride<>> view(A, n, n, Eigen::OuterStride<>(lda));
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> found(Eigen::MatrixXd(view.selfadjointView<Eigen::Lower>()));
+  require(found.info() == Eigen::Success,
+          "the eigenvalues of a symmetric {} x {} matrix did not converge; does it hold NaN?", n, n);
+  Eigen::Map<Vector<double>>(values, n) = found.eigenvalues();
+  view = found.eigenvectors().transpose();
 }
 
 }  // namespace carmina::backend

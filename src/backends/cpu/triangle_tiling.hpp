@@ -1,7 +1,5 @@
 // backends/cpu/triangle_tiling.hpp -- how the lower triangle of a product is divided among threads.
 #pragma once
-#include "backends/vector_math.hpp"
-
 #include <carmina/core/matrix.hpp>
 
 #include <algorithm>
@@ -9,16 +7,14 @@
 
 namespace carmina::backend {
 
-// Column ranges of about equal width: a task for each pair. Where products are our own an entry of the result does not
-// depend on its tile (backends/cpu/product_loops.hpp), and there are so many tiles that the threads end together; BLAS
-// makes no such promise, and gets tiles that follow from the size alone.
+// Column ranges of about equal width: a task for each pair. An entry of the result does not depend on its tile
+// (backends/cpu/product_loops.hpp), and there are so many tiles that the threads end together.
 class TriangleTiling {
  public:
   // `together`: all ranges but the last are a multiple of it; `widest`: their width where two threads or fewer work.
-  template <Real T>
   static TriangleTiling of(Index total, Index widest, Index together, int threads) {
     Index tiles = (total + widest - 1) / widest;
-    if (matrix_product<T>() && threads > 2) {
+    if (threads > 2) {
       const Index most = std::max(tiles, total / narrowest);
       double least = time(tiles, total, threads);
       for (Index t = tiles + 1; t <= most; ++t) {

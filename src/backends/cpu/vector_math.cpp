@@ -58,11 +58,19 @@ void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const 
 }
 
 template <Real T>
-MatrixProduct<T> matrix_product() {
-  return functions<T>().matrix_product;
+void matrix_product(const ProductTask<T>& task) {
+  functions<T>().matrix_product(task);
 }
-template MatrixProduct<float> matrix_product();
-template MatrixProduct<double> matrix_product();
+
+template <Real T>
+bool small_cholesky(Index n, T* A, Index lda) {
+  return functions<T>().small_cholesky(n, A, lda);
+}
+
+template <Real T>
+void small_solve(Side side, bool transposed, Index m, Index n, const T* L, Index lda, T* X, Index ldx) {
+  functions<T>().small_solve(side, transposed, m, n, L, lda, X, ldx);
+}
 
 template <Real T>
 RowPanels<T>::RowPanels(const T* rows, Index count, Index dim, double factor) : count_(count), dim_(dim) {
@@ -120,6 +128,12 @@ double multiply_adds(Index rounds, volatile T& sink) {
   return functions<T>().multiply_adds(rounds, sink);
 }
 
+template void matrix_product(const ProductTask<float>&);
+template void matrix_product(const ProductTask<double>&);
+template bool small_cholesky(Index, float*, Index);
+template bool small_cholesky(Index, double*, Index);
+template void small_solve(Side, bool, Index, Index, const float*, Index, float*, Index);
+template void small_solve(Side, bool, Index, Index, const double*, Index, double*, Index);
 template double multiply_adds(Index, volatile float&);
 template double multiply_adds(Index, volatile double&);
 template void sincos_scaled(const float*, float, float*, float*, Index);

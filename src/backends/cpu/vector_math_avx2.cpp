@@ -1,11 +1,9 @@
-// backends/cpu/vector_math_avx2.cpp -- vector math on AVX2 registers; SLEEF's exponential, and its sine and cosine of
-// huge phases.
+// backends/cpu/vector_math_avx2.cpp -- vector math on AVX2 registers.
 #include "backends/cpu/elementary.hpp"
 #include "backends/cpu/vector_math_loops.hpp"
 
 #ifdef __AVX2__
 #include <immintrin.h>
-#include <sleef.h>
 
 namespace carmina::backend {
 namespace {
@@ -29,7 +27,18 @@ struct Float {
     for (const float x : part) total += x;
     return total;
   }
-  static Register exp(Register x) { return Sleef_expf8_u10avx2(x); }
+  // Outside of the bounds the result is 0 or infinite; NaN passes.
+  [[gnu::always_inline]] static Register exp(Register x) {
+    return exp_near<Float>(_mm256_min_ps(_mm256_set1_ps(90), _mm256_max_ps(_mm256_set1_ps(-110), x)));
+  }
+  // a 2^n for n of exp(): 2^n may be none of the numbers there are, its two halves are.
+  [[gnu::always_inline]] static Register scale_by_power(Register a, Register n) {
+    const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+    const auto power = [](__m256i k) {
+      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(k, _mm256_set1_epi32(127)), 23));
+    };
+    return _mm256_mul_ps(_mm256_mul_ps(a, power(half)), power(_mm256_sub_epi32(whole, half)));
+  }
   static Register add(Register a, Register b) { return _mm256_add_ps(a, b); }
   static Register subtract(Register a, Register b) { return _mm256_sub_ps(a, b); }
   static Register maximum(Register a, Register b) { return _mm256_max_ps(a, b); }
@@ -57,11 +66,7 @@ struct Float {
   [[gnu::always_inline]] static void sincos(Register x, Register& sine, Register& cosine) {
     sincos_near<Float>(x, sine, cosine);
   }
-  static void sincos_far(Register x, Register& sine, Register& cosine) {
-    const auto both = Sleef_sincosf8_u35avx2(x);
-    sine = both.x;
-    cosine = both.y;
-  }
+  static void sincos_far(Register x, Register& sine, Register& cosine) { sincos_one_by_one<Float>(x, sine, cosine); }
 };
 
 struct Double {
@@ -83,7 +88,19 @@ struct Double {
     for (const double x : part) total += x;
     return total;
   }
-  static Register exp(Register x) { return Sleef_expd4_u10avx2(x); }
+  // Outside of the bounds the result is 0 or infinite; NaN passes.
+  [[gnu::always_inline]] static Register exp(Register x) {
+    return exp_near<Double>(_mm256_min_pd(_mm256_set1_pd(711), _mm256_max_pd(_mm256_set1_pd(-750), x)));
+  }
+  // As for float; the last bits of n + magic are those of n.
+  [[gnu::always_inline]] static Register scale_by_power(Register a, Register n) {
+    const Register half = round(_mm256_mul_pd(n, _mm256_set1_pd(0.5)));
+    const auto power = [](Register k) {
+      const __m256i bits = _mm256_castpd_si256(_mm256_add_pd(k, _mm256_set1_pd(Elementary<double>::magic)));
+      return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_add_epi64(bits, _mm256_set1_epi64x(1023)), 52));
+    };
+    return _mm256_mul_pd(_mm256_mul_pd(a, power(half)), power(_mm256_sub_pd(n, half)));
+  }
   static Register add(Register a, Register b) { return _mm256_add_pd(a, b); }
   static Register subtract(Register a, Register b) { return _mm256_sub_pd(a, b); }
   static Register maximum(Register a, Register b) { return _mm256_max_pd(a, b); }
@@ -109,11 +126,7 @@ struct Double {
   [[gnu::always_inline]] static void sincos(Register x, Register& sine, Register& cosine) {
     sincos_near<Double>(x, sine, cosine);
   }
-  static void sincos_far(Register x, Register& sine, Register& cosine) {
-    const auto both = Sleef_sincosd4_u35avx2(x);
-    sine = both.x;
-    cosine = both.y;
-  }
+  static void sincos_far(Register x, Register& sine, Register& cosine) { sincos_one_by_one<Double>(x, sine, cosine); }
 };
 
 }  // namespace

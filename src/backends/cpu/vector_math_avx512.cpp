@@ -1,10 +1,9 @@
-// backends/cpu/vector_math_avx512.cpp -- vector math on AVX-512 registers; SLEEF's functions for huge phases.
+// backends/cpu/vector_math_avx512.cpp -- vector math on AVX-512 registers.
 #include "backends/cpu/elementary.hpp"
 #include "backends/cpu/vector_math_loops.hpp"
 
 #ifdef __AVX512F__
 #include <immintrin.h>
-#include <sleef.h>
 
 namespace carmina::backend {
 namespace {
@@ -60,11 +59,7 @@ struct Float {
   [[gnu::always_inline]] static void sincos(Register x, Register& sine, Register& cosine) {
     sincos_near<Float>(x, sine, cosine);
   }
-  static void sincos_far(Register x, Register& sine, Register& cosine) {
-    const auto both = Sleef_sincosf16_u35avx512f(x);
-    sine = both.x;
-    cosine = both.y;
-  }
+  static void sincos_far(Register x, Register& sine, Register& cosine) { sincos_one_by_one<Float>(x, sine, cosine); }
 };
 
 struct Double {
@@ -118,11 +113,7 @@ struct Double {
   [[gnu::always_inline]] static void sincos(Register x, Register& sine, Register& cosine) {
     sincos_near<Double>(x, sine, cosine);
   }
-  static void sincos_far(Register x, Register& sine, Register& cosine) {
-    const auto both = Sleef_sincosd8_u35avx512f(x);
-    sine = both.x;
-    cosine = both.y;
-  }
+  static void sincos_far(Register x, Register& sine, Register& cosine) { sincos_one_by_one<Double>(x, sine, cosine); }
 };
 
 }  // namespace

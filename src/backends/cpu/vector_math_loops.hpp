@@ -3,9 +3,11 @@
 #pragma once
 #include "backends/cpu/panel_loops.hpp"
 #include "backends/cpu/product_loops.hpp"
+#include "backends/cpu/triangle_loops.hpp"
 
 #include <carmina/core/matrix.hpp>
 
+#include <cmath>
 #include <cstring>
 
 namespace carmina::backend {
@@ -21,7 +23,9 @@ struct VectorFunctions {
   void (*cosine_products)(const T*, Index, Index, Index, const T*, const T*, double, Index, Index, T, T*, Index, bool);
   void (*distances)(const T*, Index, Index, Index, const T*, const T*, const T*, Index, Index, T*, Index);
   double (*multiply_adds)(Index, volatile T&);
-  void (*matrix_product)(const ProductTask<T>&);  // null: BLAS has better ones
+  void (*matrix_product)(const ProductTask<T>&);
+  bool (*small_cholesky)(Index, T*, Index);
+  void (*small_solve)(Side, bool, Index, Index, const T*, Index, T*, Index);
   Index panel_rows;
 };
 
@@ -30,6 +34,20 @@ struct VectorMath {
   VectorFunctions<double> of_double;
   const char* name;
 };
+
+// Phases beyond the reduction of elementary.hpp, which are rare: the standard library's functions of each.
+template <class V>
+[[gnu::noinline, gnu::cold]] void sincos_one_by_one(const typename V::Register& x, typename V::Register& sine,
+                                                    typename V::Register& cosine) {
+  typename V::Scalar phases[V::width], sines[V::width], cosines[V::width];
+  V::store(phases, x);
+  for (Index i = 0; i < V::width; ++i) {
+    sines[i] = std::sin(phases[i]);
+    cosines[i] = std::cos(phases[i]);
+  }
+  sine = V::load(sines);
+  cosine = V::load(cosines);
+}
 
 // V gives: Scalar, Register, registers (how many), width, load, store, stream (past the caches), fence (what was
 // streamed is seen by others), broadcast, add, subtract, multiply, multiply_add, maximum, round, turn, negate_odd, sum,
@@ -187,18 +205,20 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
   if (p == 1) transposed_few<V, 1>(A, lda, rows, columns, R, ldr, out, ldo);
 }
 
-template <class V>
+// Products of matrices, and what is left of factors, on registers P, which may be wider than V.
+template <class V, class P>
 VectorFunctions<typename V::Scalar> functions_of() {
-  void (*matrix_product)(const ProductTask<typename V::Scalar>&) = nullptr;
-  if constexpr (V::width > 1) matrix_product = matrix_product_loop<V>;
-  return {
-      sincos_loop<V>,          exp_loop<V>,       product_loop<V>,       transposed_loop<V>, sincos_products_loop<V>,
-      cosine_products_loop<V>, distances_loop<V>, multiply_adds_loop<V>, matrix_product,     panel_rows<V>};
+  return {sincos_loop<V>,          exp_loop<V>,
+          product_loop<V>,         transposed_loop<V>,
+          sincos_products_loop<V>, cosine_products_loop<V>,
+          distances_loop<V>,       multiply_adds_loop<V>,
+          matrix_product_loop<P>,  small_cholesky_loop<P>,
+          small_solve_loop<P>,     panel_rows<V>};
 }
 
-template <class Float, class Double>
+template <class Float, class Double, class FloatProducts = Float, class DoubleProducts = Double>
 VectorMath vector_math_of(const char* name) {
-  return {functions_of<Float>(), functions_of<Double>(), name};
+  return {functions_of<Float, FloatProducts>(), functions_of<Double, DoubleProducts>(), name};
 }
 
 // Null where the compiler cannot make them.

@@ -1,10 +1,12 @@
-// backends/cpu/vector_math_portable.cpp -- vector math for any machine: the standard library, one number at a time.
+// backends/cpu/vector_math_portable.cpp -- vector math for any machine: the standard library, one number at a time;
+// products of matrices on the 16 bytes that nearly every processor has registers for.
 #include "backends/cpu/vector_math_loops.hpp"
 
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 
 namespace carmina::backend {
 namespace {
@@ -52,10 +54,33 @@ struct One {
   }
 };
 
+// What products ask for.
+template <class T>
+struct Wide {
+  using Scalar = T;
+  using Register [[gnu::vector_size(16)]] = T;
+  static constexpr int registers = 16;
+  static constexpr Index width = 16 / sizeof(T);
+  static Register load(const T* x) {
+    Register r;
+    std::memcpy(&r, x, sizeof(r));
+    return r;
+  }
+  static void store(T* x, Register r) { std::memcpy(x, &r, sizeof(r)); }
+  static Register broadcast(T x) { return x - Register{}; }
+  static Register multiply(Register a, Register b) { return a * b; }
+  static Register multiply_add(Register a, Register b, Register c) { return a * b + c; }
+  static T sum(Register r) {
+    T total = 0;
+    for (Index i = 0; i < width; ++i) total += r[i];
+    return total;
+  }
+};
+
 }  // namespace
 
 const VectorMath* portable_vector_math() {
-  static const VectorMath table = vector_math_of<One<float>, One<double>>("portable");
+  static const VectorMath table = vector_math_of<One<float>, One<double>, Wide<float>, Wide<double>>("portable");
   return &table;
 }
 

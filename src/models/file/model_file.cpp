@@ -2,7 +2,7 @@
 #include "core/atomic_file.hpp"
 #include "core/paths.hpp"
 #include "models/file/model_layout.hpp"
-#include "models/plan/memory_plan.hpp"
+#include "models/plan/memory_limit.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/model_file.hpp>

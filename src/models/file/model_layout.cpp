@@ -1,9 +1,9 @@
 // models/file/model_layout.cpp -- making and checking the header of a model file.
 #include "models/file/model_layout.hpp"
+#include "core/crc32.hpp"
 
 #include <carmina/core/error.hpp>
 
-#include <zlib.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -34,9 +34,7 @@ std::string shape_text(const Tensor& tensor) {
   return text + "]";
 }
 
-void Checksum::add(const void* data, std::size_t size) {
-  if (size > 0) value_ = static_cast<std::uint32_t>(crc32_z(value_, static_cast<const Bytef*>(data), size));
-}
+void Checksum::add(const void* data, std::size_t size) { value_ = crc32(value_, data, size); }
 
 std::string Checksum::digits() const { return format_text("{:08x}", value_); }
 

@@ -43,6 +43,17 @@ KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>& parts, 
 }
 
 template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(ConstView<T> X, ConstView<T> Y, const FitOptions& options, const T* weights) {
+  MemoryRows<T> rows(X, Y, weights);
+  return fit(rows, options);
+}
+
+template <Real T>
+KernelMachine<T> KernelMachine<T>::fit(RowSource<T>& rows, const FitOptions& options, const Communicator& processes) {
+  return fit(std::vector<RowSource<T>*>{&rows}, options, processes);
+}
+
+template <Real T>
 KernelMachine<T> KernelMachine<T>::fit(DataRows<T>& rows, const FitOptions& options) {
   if (!options.checkpoint) return fit(rows, options, nullptr);
   CheckpointFile checkpoint(options.checkpoint, rows.processes());
@@ -124,11 +135,13 @@ KernelMachine<T> KernelMachine<T>::fit(DataRows<T>& rows, const FitOptions& opti
   return pipeline.run();
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                           \
-  template KernelMachine<T> KernelMachine<T>::fit(RowSource<T>&, const FitOptions&);                     \
-  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&); \
-  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&,  \
-                                                  const Communicator&);
+#define CARMINA_INSTANTIATE(T)                                                                              \
+  template KernelMachine<T> KernelMachine<T>::fit(RowSource<T>&, const FitOptions&);                        \
+  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&);    \
+  template KernelMachine<T> KernelMachine<T>::fit(const std::vector<RowSource<T>*>&, const FitOptions&,     \
+                                                  const Communicator&);                                     \
+  template KernelMachine<T> KernelMachine<T>::fit(ConstView<T>, ConstView<T>, const FitOptions&, const T*); \
+  template KernelMachine<T> KernelMachine<T>::fit(RowSource<T>&, const FitOptions&, const Communicator&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)
 #undef CARMINA_INSTANTIATE

@@ -10,10 +10,6 @@
 
 namespace carmina {
 
-// Approximation's words, in its order; the words of a sketch are names of sketches.
-constexpr std::array<std::string_view, 2> approximation_words{"fourier", "exact"};
-constexpr std::string_view fourier_word = approximation_words[0];
-
 std::vector<std::string> approximation_names() {
   std::vector<std::string> names = sketches::sketch_names();
   names.insert(names.begin(), approximation_words.begin(), approximation_words.end());
@@ -21,15 +17,6 @@ std::vector<std::string> approximation_names() {
   return names;
 }
 
-Approximation parse_approximation(const std::string& word) {
-  if (word == "auto") return Approximation::fourier;  // where nothing has chosen
-  const auto found = std::find(approximation_words.begin(), approximation_words.end(), word);
-  return static_cast<Approximation>(found - approximation_words.begin());
-}
-
-bool FitRecord::fourier() const { return parse_approximation(approximation) == Approximation::fourier; }
-bool FitRecord::exact() const { return parse_approximation(approximation) == Approximation::exact; }
-bool FitRecord::has_deviations() const { return fourier() || exact() || approximation == sketches::SubSample::name; }
 std::optional<sketches::Distribution> FitRecord::chosen_sketch() const {
   if (fourier() || exact()) return std::nullopt;
   return sketches::make_sketch(approximation, n_components, sketch);

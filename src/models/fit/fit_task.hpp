@@ -4,12 +4,18 @@
 
 #include <carmina/models/fit_options.hpp>
 
+#include <array>
 #include <string>
 #include <string_view>
 
 namespace carmina {
 
 enum class Approximation { fourier, exact, sketch };
+// Its words, in its order; the words of a sketch are names of sketches.
+inline constexpr std::array<std::string_view, 2> approximation_words{"fourier", "exact"};
+inline constexpr std::string_view fourier_word = approximation_words[0];
+Approximation parse_approximation(const std::string& word);
+
 // A solver by the word of FitOptions for it. The table of ways has them all; those that several of its files name are
 // here.
 struct Solver {

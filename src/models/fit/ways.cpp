@@ -90,12 +90,6 @@ FitOptions FitOptions::with_moments(const std::string& what) const {
   return kept;
 }
 
-bool FitRecord::factored() const {
-  const auto& table = ways<double>();
-  return std::any_of(table.begin(), table.end(),
-                     [&](const auto& way) { return way.solver.factors && way.solver.word == report.solver; });
-}
-
 // The frequencies in double and in the data's precision, as they are and in panels.
 void add_map(MemoryUse& use, const FitTask& t) {
   const double count = t.options.sampling == Sampling::phases ? t.m : t.m / 2;

@@ -106,18 +106,6 @@ WeightedRows<T> weighted_rows(const DataRows<T>& rows, const RowBlock<T>& block)
 
 }  // namespace
 
-std::vector<std::string> output_names(const FitRecord& record, Index dim_out) {
-  const auto* pinball = record.joint_quantiles ? std::get_if<Pinball>(&record.loss) : nullptr;
-  std::vector<std::string> names = record.target_names;
-  if (pinball) {
-    const std::string target = names.empty() ? "y" : names[0];
-    names.clear();
-    for (const double level : pinball->levels) names.push_back(format_text("{}@{}", target, level));
-  }
-  while (static_cast<Index>(names.size()) < dim_out) names.push_back(format_text("y{}", names.size() + 1));
-  return names;
-}
-
 template <Real T>
 Evaluation evaluate_predictions(const BlockPredictions<T>& predict, const FitRecord& record, Index dim_out,
                                 RowSource<T>& rows, const Execution& execution, const Communicator* processes) {

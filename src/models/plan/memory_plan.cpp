@@ -4,8 +4,6 @@
 
 #include <carmina/core/error.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -156,11 +154,6 @@ class WhatIf {
 };
 
 }  // namespace
-
-double memory_limit(const Execution& execution) {
-  if (execution.memory_budget > 0) return static_cast<double>(execution.memory_budget);
-  return 0.8 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
 
 Index block_rows(Index columns, const Execution& execution) {
   const double allowed = std::min(memory_limit(execution) / 8, 256e6);

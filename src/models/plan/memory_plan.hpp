@@ -5,6 +5,7 @@
 // of its threads, a few megabytes each whatever the task, come on top.
 #pragma once
 #include "models/fit/fit_task.hpp"
+#include "models/plan/memory_limit.hpp"
 
 #include <functional>
 #include <string>
@@ -12,9 +13,6 @@
 #include <vector>
 
 namespace carmina {
-
-// Bytes that may be used: the budget, or most of the machine's memory.
-double memory_limit(const Execution& execution);
 
 // Rows read from the source together when there is plenty.
 Index block_rows(Index columns, const Execution& execution);

@@ -1,8 +1,9 @@
-// models/tune/tune.cpp -- the grid of a cross-validation, its trials one after the other, and the best of them.
+// models/tune/tune.cpp -- trials of a cross-validation one after the other, and the best of them.
 #include "losses/row_functions.hpp"
 #include "models/fit/repeated_targets.hpp"
 #include "models/fit/resolve_kernel.hpp"
 #include "models/plan/memory_plan.hpp"
+#include "models/tune/tune_grid.hpp"
 #include "models/tune/tune_rows.hpp"
 
 #include <carmina/core/error.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace carmina {
 namespace {
@@ -21,55 +23,19 @@ void check_list(const char* name, const std::vector<double>& values) {
   }
 }
 
-bool has_width(const Kernel& kernel) {
-  return std::any_of(kernel.terms().begin(), kernel.terms().end(),
-                     [](const Term& term) { return is_stationary(term.scalar); });
-}
-
-// change(width) for the width of every term that has one.
-template <class F>
-Kernel with_widths(const Kernel& kernel, F change) {
-  std::vector<Term> terms = kernel.terms();
-  for (Term& term : terms) {
-    std::visit(
-        [&]<class K>(K& k) {
-          if constexpr (Stationary<K>) k.length_scale = change(k.length_scale);
-        },
-        term.scalar);
-  }
-  return Kernel(std::move(terms));
-}
-
-std::vector<Kernel> kernel_grid(const Kernel& kernel, const TuneOptions& options) {
-  std::vector<Kernel> grid;
-  if (!options.length_scales.empty()) {
-    const ScalarKernel& scalar = kernel.terms()[0].scalar;
-    require(has_width(kernel), "tune: the {} kernel has no length scale", kernel_name(scalar));
-    require(kernel.terms().size() == 1 && length_scale(scalar).isotropic(),
-            "tune: length_scales are for a kernel of one width; a sum, or one width per input, takes width_factors");
-    for (const double width : options.length_scales) {
-      grid.push_back(with_widths(kernel, [&](const LengthScale&) { return LengthScale(width); }));
-    }
-    return grid;
-  }
-  if (!has_width(kernel) || options.width_factors.empty()) return {kernel};
-  for (const double factor : options.width_factors) {
-    grid.push_back(with_widths(kernel, [&](const LengthScale& width) {
-      std::vector<double> values = width.values();
-      for (double& value : values) value *= factor;
-      return LengthScale(std::move(values));
-    }));
-  }
-  return grid;
-}
-
 template <Real T>
 TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const InputTransform& transform,
-                   const std::vector<Loss>& losses, const Execution& execution) {
+                   const std::vector<Loss>& losses, const std::vector<Index>& groups, const Execution& execution) {
   const Index n = summary.rows, d = rows.dim_in();
-  TuneRows all{Matrix<double>(n, d), Matrix<double>(n, rows.dim_out()), Vector<double>(n), {}};
-  Index at = 0;
+  TuneRows all{Matrix<double>(n, d), Matrix<double>(n, rows.dim_out()), Vector<double>(n), {}, {}};
+  Index at = 0, read = 0;
+  const auto check_groups = [&](bool enough) {
+    require(groups.empty() || enough, "tune: groups must have a number for each of the {} rows, found {}", read,
+            groups.size());
+  };
   rows.for_blocks("reading", execution, [&](const RowBlock<T>& block) {
+    read += block.rows;
+    check_groups(static_cast<Index>(groups.size()) >= read);
     for (Index i = 0; i < block.rows; ++i) {
       const double weight = block.weights ? static_cast<double>(block.weights[i]) : 1.0;
       if (weight == 0) continue;
@@ -80,8 +46,10 @@ TuneRows read_rows(const DataRows<T>& rows, const DataSummary& summary, const In
         check_targets(loss, all.Y.row(at).data(), all.Y.cols(), [&] { return "tune: " + rows.place(i); });
       }
       all.weights[at++] = weight;
+      if (!groups.empty()) all.groups.push_back(groups[static_cast<std::size_t>(block.first_row + i)]);
     }
   });
+  check_groups(static_cast<Index>(groups.size()) == read);
   transform.apply(all.X.data(), d, n, d, all.X.data());
   return all;
 }
@@ -101,8 +69,8 @@ double memory_for_fits(Index n, Index columns, Index folds, bool paths, const Ex
 
 class Trials {
  public:
-  Trials(const TuneRows& rows, const TuneOptions& options, Index total, double memory)
-      : rows_(rows), measure_(options.measure.value_or(options.fit.loss)), fit_(options.fit), total_(total) {
+  Trials(const TuneRows& rows, const TuneOptions& options, double memory)
+      : rows_(rows), measure_(options.measure.value_or(options.fit.loss)), fit_(options.fit) {
     fit_.execution.memory_budget = static_cast<std::size_t>(memory);
     fit_.scale_inputs = fit_.fill_missing = fit_.keep_moments = fit_.estimate_noise = false;
     progress_ = fit_.execution;
@@ -110,25 +78,29 @@ class Trials {
     std::visit([&](const auto& loss) { loss.check(rows.Y.cols()); }, measure_);
   }
 
-  void add(const Kernel& kernel, const Loss& loss, const std::vector<double>& alphas, std::vector<Trial>& trials) {
-    fit_.kernel = kernel;
+  // So many trials are about to come.
+  void expect(std::size_t trials) { total_ += static_cast<Index>(trials) * rows_.fold_count(); }
+
+  void add(const TriedKernel& tried, const Loss& loss, const std::vector<double>& alphas, std::vector<Trial>& trials) {
+    fit_.kernel = tried.kernel;
     fit_.loss = loss;
     const auto count = static_cast<Index>(alphas.size());
     Matrix<double> losses;
     const bool squared = std::holds_alternative<Squared>(loss) && std::holds_alternative<Squared>(measure_);
     if (squared) {  // those of other solvers are not posed
-      losses = squared_loss_paths(rows_, kernel, fit_, alphas, [&] { advance(count); });
+      losses = squared_loss_paths(rows_, tried.kernel, fit_, alphas, [&] { advance(count); });
     }
     if (losses.size() == 0) losses = fit_each(alphas);
     for (Index i = 0; i < count; ++i) {
       const auto row = losses.row(i);
       const double mean = row.mean();
-      trials.push_back({kernel,
+      trials.push_back({tried.kernel,
                         loss,
                         alphas[static_cast<std::size_t>(i)],
                         {row.begin(), row.end()},
                         mean,
-                        std::sqrt((row.array() - mean).square().mean())});
+                        std::sqrt((row.array() - mean).square().mean()),
+                        tried.factor});
     }
   }
 
@@ -170,47 +142,48 @@ class Trials {
   Loss measure_;
   FitOptions fit_;
   Execution progress_;
-  Index done_ = 0, total_;
+  Index done_ = 0, total_ = 0;
 };
 
 // The score of every alpha for every width, from all rows.
 template <Real T>
-std::vector<Trial> score_paths(RowSource<T>& rows, const TuneOptions& options, const std::vector<Kernel>& kernels,
-                               const std::vector<double>& alphas) {
-  std::vector<Trial> trials;
+void score_paths(RowSource<T>& rows, const TuneOptions& options, const std::vector<TriedKernel>& kernels,
+                 const std::vector<double>& alphas, std::vector<Trial>& trials) {
+  const auto total = static_cast<Index>(trials.size() + kernels.size() * alphas.size());
   FitOptions fit = options.fit;
   fit.execution.progress = {};  // one bar for all paths
-  for (const Kernel& kernel : kernels) {
-    fit.kernel = kernel;
+  for (const TriedKernel& tried : kernels) {
+    fit.kernel = tried.kernel;
     const auto path = fit_path(rows, fit, alphas, *options.by == AlphaScore::leave_one_out);
     for (const PathPoint& point : path.points()) {
-      trials.push_back({kernel, fit.loss, point.alpha, {}, score_of(point, *options.by), 0.0});
+      trials.push_back({tried.kernel, fit.loss, point.alpha, {}, score_of(point, *options.by), 0.0, tried.factor});
     }
-    options.fit.execution.checkpoint(
-        {"tuning", static_cast<Index>(trials.size()), static_cast<Index>(kernels.size() * alphas.size())});
+    options.fit.execution.checkpoint({"tuning", static_cast<Index>(trials.size()), total});
   }
-  return trials;
 }
 
-// A best value at the end of its list may not be the best there is.
-std::string end_of_grid(const Trial& best, const std::vector<double>& alphas, const std::vector<Kernel>& kernels) {
-  std::string message;
-  const auto say = [&](const char* what, double value, bool smallest) {
-    message += format_text("{}the best {}, {:.6g}, is the {} tried", message.empty() ? "" : "; ", what, value,
-                           smallest ? "smallest" : "largest");
-  };
-  const auto [low, high] = std::minmax_element(alphas.begin(), alphas.end());
-  if (*low < *high && (best.alpha == *low || best.alpha == *high)) say("alpha", best.alpha, best.alpha == *low);
-  std::vector<double> widths;
-  for (const Kernel& kernel : kernels) {
-    const auto values = length_scale_values(kernel.terms()[0].scalar);
-    if (!values.empty()) widths.push_back(values[0]);
+// Lists that nobody gave go on where the best of the trials is at their end: alphas at its width, widths at all alphas.
+template <class Run>
+void go_on_at_the_ends(const TuneOptions& options, const Kernel& own, const std::vector<Loss>& losses,
+                       std::vector<double> alphas, const Run& run, std::vector<Trial>& trials) {
+  constexpr double farthest_width = 64, farthest_alpha = 1e4;
+  const std::vector<double> began = alphas, usual = usual_factors();
+  const bool own_widths = options.length_scales.empty() && options.width_factors.empty() && has_width(own);
+  std::vector<double> factors = usual;
+  for (bool more = true; more;) {
+    const Trial best = trials[best_of(trials)];
+    if (!std::isfinite(best.mean)) return;
+    std::vector<double> next;
+    if (options.alphas.empty()) next = beyond(alphas, best.alpha, alphas[1] / alphas[0], 2, farthest_alpha, began);
+    more = !next.empty();
+    if (more) run({{best.kernel, best.width_factor}}, {best.loss}, next);
+    alphas.insert(alphas.end(), next.begin(), next.end());
+    if (more || !own_widths) continue;
+    next = beyond(factors, best.width_factor, 2, 1, farthest_width, usual);
+    more = !next.empty();
+    if (more) run({widened(own, next[0])}, losses, alphas);
+    factors.insert(factors.end(), next.begin(), next.end());
   }
-  if (widths.empty()) return message;
-  const double width = length_scale_values(best.kernel.terms()[0].scalar)[0];
-  const auto [narrow, wide] = std::minmax_element(widths.begin(), widths.end());
-  if (*narrow < *wide && (width == *narrow || width == *wide)) say("length scale", width, width == *narrow);
-  return message;
 }
 
 template <Real T>
@@ -221,39 +194,44 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
   const DataSummary summary = summarize(data, fit.fill_missing, fit.needs_covariance(), fit.execution);
   check_input_values(summary, fit.input_names);
   const InputTransform transform = input_transform(summary, fit, fit.differential());
-  const std::vector<Kernel> kernels = kernel_grid(resolve_kernel(summary, transform, fit), options);
-  kernels[0].check_dimensions(source.dim_in(), source.dim_out());
+  const Kernel own = resolve_kernel(summary, transform, fit);
+  const std::vector<TriedKernel> kernels = kernel_grid(own, options);
+  kernels[0].kernel.check_dimensions(source.dim_in(), source.dim_out());
   std::vector<double> alphas = options.alphas;
   if (alphas.empty()) alphas = options.by ? path_alphas() : default_alphas(fit.loss);
+  const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
   CrossValidation result;
-  if (options.by) {
-    result.trials = score_paths(source, options, kernels, alphas);
-  } else {
+  std::optional<TuneRows> rows;
+  std::optional<Trials> trials;
+  if (!options.by) {
     require(options.folds >= 2 && options.folds <= summary.rows,
             "tune: the number of folds must be from 2 to the {} rows, found {}", summary.rows, options.folds);
-    const std::vector<Loss> losses = options.losses.empty() ? std::vector<Loss>{fit.loss} : options.losses;
     std::vector<Loss> of_targets = losses;
     if (options.measure) of_targets.push_back(*options.measure);
     const bool paths = std::all_of(of_targets.begin(), of_targets.end(),
                                    [](const Loss& loss) { return std::holds_alternative<Squared>(loss); });
     const double memory =
         memory_for_fits(summary.rows, data.dim_in() + data.dim_out(), options.folds, paths, fit.execution);
-    TuneRows rows = read_rows(data, summary, transform, of_targets, fit.execution);
-    rows.folds =
-        k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
-    Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds,
-                  memory);
-    for (const Kernel& kernel : kernels) {
-      for (const Loss& loss : losses) trials.add(kernel, loss, alphas, result.trials);
+    rows = read_rows(data, summary, transform, of_targets, options.groups, fit.execution);
+    const auto seed = options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed);
+    rows->folds = options.groups.empty() ? k_fold(summary.rows, options.folds, seed)
+                                         : group_k_fold(rows->groups, options.folds, fit.seed);
+    trials.emplace(*rows, options, memory);
+  }
+  const auto run = [&](const std::vector<TriedKernel>& some, const std::vector<Loss>& of,
+                       const std::vector<double>& at) {
+    if (options.by) return score_paths(source, options, some, at, result.trials);
+    trials->expect(some.size() * of.size() * at.size());
+    for (const TriedKernel& tried : some) {
+      for (const Loss& loss : of) trials->add(tried, loss, at, result.trials);
     }
-  }
-  const auto better = [](const Trial& a, const Trial& b) { return a.mean < b.mean || std::isnan(b.mean); };
-  for (std::size_t i = 1; i < result.trials.size(); ++i) {
-    if (better(result.trials[i], result.trials[result.best])) result.best = i;
-  }
+  };
+  run(kernels, losses, alphas);
+  go_on_at_the_ends(options, own, losses, alphas, run, result.trials);
+  result.best = best_of(result.trials);
   const Trial& best = result.trials[result.best];
   require(std::isfinite(best.mean), "tune: no trial has a finite loss");
-  result.message = end_of_grid(best, alphas, kernels);
+  result.message = end_of_grid(best, result.trials);
   result.chosen = fit;
   result.chosen.kernel = best.kernel;
   result.chosen.loss = best.loss;
@@ -268,14 +246,6 @@ Index levels_of(const Loss& loss) {
 }
 
 }  // namespace
-
-std::vector<double> default_alphas(const Loss& loss) {
-  const bool squared = std::holds_alternative<Squared>(loss);
-  const double step = squared ? 0.5 : 1, first = squared ? -6 : -4;
-  std::vector<double> alphas;
-  for (int i = 0; first + i * step <= 2; ++i) alphas.push_back(std::pow(10.0, first + i * step));
-  return alphas;
-}
 
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {
@@ -298,6 +268,8 @@ CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {
   require(
       !options.by || (std::holds_alternative<Squared>(options.fit.loss) && options.losses.empty() && !options.measure),
       "tune: rows left out one by one, and gcv, are for the squared loss alone; other losses take folds");
+  require(options.groups.empty() || (!options.by && !options.contiguous),
+          "tune: groups are for folds, in the place of contiguous ones");
   require(rows.dim_out() > 0, "fit: Y has no columns");
   if (rows.dim_out() == 1 && levels > 1) {
     RepeatedTargets<T> repeated(rows, levels);

@@ -13,6 +13,7 @@ struct TuneRows {
   Matrix<double> X, Y;
   Vector<double> weights;  // (n)
   std::vector<Split> folds;
+  std::vector<Index> groups;  // (n), or none
 
   Index fold_count() const { return static_cast<Index>(folds.size()); }
 };
