@@ -97,6 +97,7 @@ struct FitArguments {
  private:
   void check_words();
   void check_kernel();
+  void check_kernel_expression();
   void check_sketch();
   void read_output_matrix(Index n_targets);
   template <Real T>

@@ -23,20 +23,14 @@ void check_list(const char* name, const std::vector<double>& values) {
 
 bool has_width(const Kernel& kernel) {
   return std::any_of(kernel.terms().begin(), kernel.terms().end(),
-                     [](const Term& term) { return is_stationary(term.scalar); });
+                     [](const Term& term) { return has_width(term.scalar); });
 }
 
 // change(width) for the width of every term that has one.
 template <class F>
 Kernel with_widths(const Kernel& kernel, F change) {
   std::vector<Term> terms = kernel.terms();
-  for (Term& term : terms) {
-    std::visit(
-        [&]<class K>(K& k) {
-          if constexpr (Stationary<K>) k.length_scale = change(k.length_scale);
-        },
-        term.scalar);
-  }
+  for (Term& term : terms) term.scalar = carmina::with_widths(std::move(term.scalar), change);
   return Kernel(std::move(terms));
 }
 
@@ -45,8 +39,9 @@ std::vector<Kernel> kernel_grid(const Kernel& kernel, const TuneOptions& options
   if (!options.length_scales.empty()) {
     const ScalarKernel& scalar = kernel.terms()[0].scalar;
     require(has_width(kernel), "tune: the {} kernel has no length scale", kernel_name(scalar));
-    require(kernel.terms().size() == 1 && length_scale(scalar).isotropic(),
-            "tune: length_scales are for a kernel of one width; a sum, or one width per input, takes width_factors");
+    require(kernel.terms().size() == 1 && is_stationary(scalar) && length_scale(scalar).isotropic(),
+            "tune: length_scales are for a kernel of one width; a sum, a product, or one width per input, takes "
+            "width_factors");
     for (const double width : options.length_scales) {
       grid.push_back(with_widths(kernel, [&](const LengthScale&) { return LengthScale(width); }));
     }
