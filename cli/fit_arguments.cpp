@@ -134,6 +134,10 @@ void FitArguments::add(CLI::App& command) {
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
 
+void FitArguments::ignore(const std::string& column) {
+  columns_.ignored += (columns_.ignored.empty() ? "" : ",") + column;
+}
+
 void FitArguments::check(ProgressLine& line) {
   targets_.check(true);
   columns_.encoding();

@@ -225,7 +225,8 @@ class SketchedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Draw the sketch over the rows of X and keep those that it takes."""
         X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
         distribution = sketch_or_name(self.sketch)
-        self.kernel_ = resolved(self.kernel, self.gamma, X)
+        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        self.kernel_ = resolved(self.kernel, self.gamma, X)._found_in(names)
         self.sketch_ = distribution.sample(len(X), seed_of(self.random_state), X, self.kernel_)
         self.whitening_ = _core.sketch_whitening(self.kernel_, self.sketch_, X)
         self.anchors_ = X[self.sketch_.anchors]

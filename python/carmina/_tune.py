@@ -76,6 +76,7 @@ def tune(
     by: str | None = None,
     folds: int = 5,
     contiguous: bool = False,
+    groups: ArrayLike | None = None,
 ) -> TuneResult:
     """Cross-validate kernel width, alpha and loss parameters, then fit with the best.
 
@@ -115,6 +116,10 @@ def tune(
     folds : int, default=5
     contiguous : bool, default=False
         Folds of consecutive rows, as suits a time series; else by the estimator's `random_state`.
+    groups : array_like of shape (n,) or None
+        What each row belongs to, such as a track or a station: rows of one group are left out together.
+        Shuffled rows of a track are predicted from their neighbours, and choose widths that fail between
+        tracks.
 
     Examples
     --------
@@ -138,10 +143,11 @@ def tune(
             "by": by,
             "folds": folds,
             "contiguous": contiguous,
+            "groups": groups,
         }
         return _tune_components(estimator, X, y, sample_weight, n_components, ways)
     if isinstance(estimator, SpectralMixtureRegressor):
-        others = (length_scales, gammas, width_factors, alphas, losses, measure)
+        others = (length_scales, gammas, width_factors, alphas, losses, measure, groups)
         if any(value is not None for value in others) or by not in (None, "evidence"):
             raise ValueError("tune: of a spectral mixture n_mixtures is chosen, by='evidence'")
         return _tune_mixtures(estimator, X, y, sample_weight, n_mixtures)
@@ -180,6 +186,7 @@ def tune(
         by=one_of("by", by, ["cv", "leave_one_out", "gcv"]),
         folds=integer("folds", folds),
         contiguous=bool(contiguous),
+        groups=_group_numbers(groups, by, len(task.X)),
         **estimator._resources(),
     )
     if message:
@@ -275,6 +282,17 @@ def _tune_mixtures(
     return TuneResult(best._take(machine, task), chosen, index, trials)
 
 
+def _group_numbers(groups: ArrayLike | None, by: str, rows: int) -> list[int]:
+    if groups is None:
+        return []
+    if by != "cv":
+        raise ValueError(f"tune: groups are left out in folds, by='cv'; found by={by!r}")
+    names = np.asarray(groups)
+    if names.shape != (rows,):
+        raise ValueError(f"tune: groups must be one for each of {rows} rows, found {names.shape}")
+    return np.unique(names, return_inverse=True)[1].tolist()
+
+
 def _ways(*values: Any) -> list[tuple[str, Any]]:
     return list(zip(["length_scales", "gammas", "width_factors"], values))
 
@@ -303,7 +321,7 @@ def _with_widths(value: Any, change: Callable[[Any], Any]) -> Any:
     """The kernel with `change` of every length scale in it."""
     if isinstance(value, list):
         return [_with_widths(item, change) for item in value]
-    if not isinstance(value, kernels.Kernel) or isinstance(value, kernels.Callable):
+    if not isinstance(value, kernels.Kernel) or isinstance(value, (kernels.Callable, kernels.Periodic)):
         return value
     parameters = {
         name: change(item) if name == "length_scale" else _with_widths(item, change)

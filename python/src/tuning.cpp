@@ -12,7 +12,7 @@ namespace {
 
 nb::dict to_dict(const Trial& trial) {
   nb::dict result;
-  result["length_scale"] = length_scale_values(trial.kernel.terms()[0].scalar);
+  result["length_scale"] = first_width(trial.kernel);
   result["loss"] = to_python(trial.loss);
   result["alpha"] = trial.alpha;
   result["mean"] = trial.mean;
@@ -25,7 +25,8 @@ nb::dict to_dict(const Trial& trial) {
 nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const FitOptions& fit,
                          std::vector<double> length_scales, std::vector<double> width_factors,
                          std::vector<double> alphas, const nb::list& losses, nb::handle measure, const std::string& by,
-                         Index folds, bool contiguous, int threads, std::size_t memory_budget, nb::handle progress) {
+                         Index folds, bool contiguous, std::vector<Index> groups, int threads,
+                         std::size_t memory_budget, nb::handle progress) {
   TuneOptions options;
   options.fit = fit;
   take_execution(options.fit, threads, memory_budget, progress);
@@ -37,6 +38,7 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
   if (by != "cv") options.by = parse_alpha_score(by);
   options.folds = folds;
   options.contiguous = contiguous;
+  options.groups = std::move(groups);
   const auto result = in_precision_of(X, [&]<class T>(T) -> CrossValidation {
     return with_rows<T>("tune", X, Y, weights, options.fit.execution,
                         [&](MemoryRows<T>& rows) { return carmina::cross_validate(rows, options); });
@@ -51,8 +53,8 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
 void bind_tuning(nb::module_& m) {
   m.def("cross_validate", &cross_validate, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("options"),
         nb::arg("length_scales"), nb::arg("width_factors"), nb::arg("alphas"), nb::arg("losses"),
-        nb::arg("measure").none(), nb::arg("by"), nb::arg("folds"), nb::arg("contiguous"), nb::arg("threads") = 0,
-        nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none());
+        nb::arg("measure").none(), nb::arg("by"), nb::arg("folds"), nb::arg("contiguous"), nb::arg("groups"),
+        nb::arg("threads") = 0, nb::arg("memory_budget") = 0, nb::arg("progress") = nb::none());
 }
 
 }  // namespace carmina::python

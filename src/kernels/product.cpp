@@ -49,14 +49,19 @@ std::vector<Index> InputColumns::of(Index d) const {
 }
 
 InputColumns InputColumns::found_in(const std::vector<std::string>& input_names) const {
-  InputColumns found = *this;
+  if (names.empty() || input_names.empty()) return *this;
+  InputColumns found;
   for (const std::string& name : names) {
-    const auto at = std::find(input_names.begin(), input_names.end(), name);
-    if (at == input_names.end() && input_names.empty()) return *this;
-    require(at != input_names.end(), "kernel: there is no input '{}'; there is {}", name, join_text(input_names, ", "));
-    found.numbers.push_back(at - input_names.begin());
+    const std::size_t before = found.numbers.size();
+    for (std::size_t j = 0; j < input_names.size(); ++j) {
+      // A column of text is several, "colour=red", "colour=green".
+      if (input_names[j] == name || input_names[j].starts_with(name + "=")) {
+        found.numbers.push_back(static_cast<Index>(j));
+      }
+    }
+    require(found.numbers.size() > before, "kernel: there is no input '{}'; there is {}", name,
+            join_text(input_names, ", "));
   }
-  found.names.clear();
   return found;
 }
 

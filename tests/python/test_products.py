@@ -127,6 +127,10 @@ def test_names_are_those_of_a_frame(tmp_path):
         KernelRegressor(Gaussian(1.0).on("depth")).fit(frame, Y)
     with pytest.raises(ValueError, match="inputs have no names here; take numbers"):
         KernelRegressor(by_name).fit(X, Y)
+    assert named.predict_interval(frame, method="split").shape == (60, 2, 2)
+    colours = frame.assign(colour=np.where(X[:, 0] > 0, "red", "green"))
+    model = KernelRegressor(Gaussian(1.0).on("colour") * Gaussian(1.0).on("time"), alpha=0.1).fit(colours, Y)
+    assert model.kernel_ == Gaussian(1.0).on([3, 4]) * Gaussian(1.0).on(2)
     named.save(tmp_path / "n.safetensors")
     assert carmina.load(tmp_path / "n.safetensors").get_params()["kernel"] == by_name
 
@@ -469,3 +473,41 @@ def test_onnx_has_them(kernel, approximation):
     session = runtime.InferenceSession(model.to_onnx().SerializeToString())
     prediction = session.run(["prediction"], {session.get_inputs()[0].name: Z})[0]
     assert_allclose(prediction, model.predict(Z), atol=1e-11)
+
+
+def test_folds_by_group_leave_whole_tracks_out():
+    draw = np.random.default_rng(2)
+    tracks = np.repeat(np.arange(12), 20)
+    inputs = draw.normal(size=(12, 2))[tracks] + 0.01 * draw.normal(size=(240, 2))
+    targets = draw.normal(size=12)[tracks] + 0.05 * draw.normal(size=240)  # a level of each track's own
+    model = KernelRegressor(Gaussian(0.5), approximation="exact", fit_intercept=False)
+    names = np.array([f"drifter {track}" for track in tracks])
+    by_track = carmina.tune(model, inputs, targets, groups=names, folds=4, alphas=[0.1], width_factors=[1.0])
+    by_row = carmina.tune(model, inputs, targets, folds=4, alphas=[0.1], width_factors=[1.0])
+    assert by_track.trials[0]["mean"] > 20 * by_row.trials[0]["mean"]
+    losses = []
+    for fold in range(12):
+        out = tracks == fold
+        fitted = KernelRegressor(Gaussian(0.5), approximation="exact", alpha=0.1, fit_intercept=False)
+        predicted = fitted.fit(inputs[~out], targets[~out]).predict(inputs[out])
+        losses.append(np.mean((predicted - targets[out]) ** 2) / 2)
+    each = carmina.tune(model, inputs, targets, groups=names, folds=12, alphas=[0.1], width_factors=[1.0])
+    assert_allclose(sorted(each.trials[0]["folds"]), sorted(losses), rtol=1e-6)
+    with pytest.raises(ValueError, match="to the 12 groups, found 13"):
+        carmina.tune(model, inputs, targets, groups=names, folds=13)
+    with pytest.raises(ValueError, match="one for each of 240 rows"):
+        carmina.tune(model, inputs, targets, groups=names[:5])
+
+
+def test_tuning_scales_the_widths_of_factors():
+    kernel = Gaussian(0.2).on([0, 1]) * Matern(0.3, 2.5).on(2) * Periodic(2.0, 0.8).on(2)
+    model = KernelRegressor(kernel, approximation="exact")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the best is at an end of so short a list
+        result = carmina.tune(model, X, np.sin(X), alphas=[0.1], width_factors=[1.0, 10.0])
+    assert len(result.trials) == 2
+    assert result.best_params_["kernel"] in (
+        kernel,
+        Gaussian(2.0).on([0, 1]) * Matern(3.0, 2.5).on(2) * Periodic(2.0, 0.8).on(2),
+    )
+    assert result.best_estimator_.kernel_ == result.best_params_["kernel"]

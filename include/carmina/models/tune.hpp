@@ -29,7 +29,13 @@ struct TuneOptions {
 
   Index folds = 5;
   bool contiguous = false;  // folds of consecutive rows, as suits a time series; else by fit.seed
+  // A number for each row: rows with the same one, such as a track or a station, are left out together. None: each row
+  // is by itself. All rows must have a weight and a target then.
+  std::vector<Index> groups;
 };
+
+// The first width of a kernel, of a product that of its first factor that has one; empty for kernels without.
+std::vector<double> first_width(const Kernel& kernel);
 
 // Half powers of ten from 1e-6 to 100 for the squared loss, whose whole path costs little; else powers from 1e-4.
 std::vector<double> default_alphas(const Loss& loss);

@@ -198,11 +198,11 @@ std::string end_of_grid(const Trial& best, const std::vector<double>& alphas, co
   if (*low < *high && (best.alpha == *low || best.alpha == *high)) say("alpha", best.alpha, best.alpha == *low);
   std::vector<double> widths;
   for (const Kernel& kernel : kernels) {
-    const auto values = length_scale_values(kernel.terms()[0].scalar);
+    const auto values = first_width(kernel);
     if (!values.empty()) widths.push_back(values[0]);
   }
   if (widths.empty()) return message;
-  const double width = length_scale_values(best.kernel.terms()[0].scalar)[0];
+  const double width = first_width(best.kernel)[0];
   const auto [narrow, wide] = std::minmax_element(widths.begin(), widths.end());
   if (*narrow < *wide && (width == *narrow || width == *wide)) say("length scale", width, width == *narrow);
   return message;
@@ -234,8 +234,12 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
     const double memory =
         memory_for_fits(summary.rows, data.dim_in() + data.dim_out(), options.folds, paths, fit.execution);
     TuneRows rows = read_rows(data, summary, transform, of_targets, fit.execution);
-    rows.folds =
-        k_fold(summary.rows, options.folds, options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed));
+    const auto seed = options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed);
+    require(options.groups.empty() || std::ssize(options.groups) == summary.rows,
+            "tune: groups are given of {} rows, {} have a weight and a target; leave the others out",
+            options.groups.size(), summary.rows);
+    rows.folds = options.groups.empty() ? k_fold(summary.rows, options.folds, seed)
+                                        : group_k_fold(options.groups, options.folds, seed);
     Trials trials(rows, options, static_cast<Index>(kernels.size() * losses.size() * alphas.size()) * options.folds,
                   memory);
     for (const Kernel& kernel : kernels) {
@@ -263,6 +267,15 @@ Index levels_of(const Loss& loss) {
 }
 
 }  // namespace
+
+std::vector<double> first_width(const Kernel& kernel) {
+  for (const Term& term : kernel.terms()) {
+    for (const Product::Factor& factor : factors_of(term.scalar)) {
+      if (is_stationary(factor.kernel)) return length_scale_values(factor.kernel);
+    }
+  }
+  return {};
+}
 
 std::vector<double> default_alphas(const Loss& loss) {
   const bool squared = std::holds_alternative<Squared>(loss);
