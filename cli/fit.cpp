@@ -1,6 +1,7 @@
 // cli/fit.cpp -- `carmina fit`: a table in, a model file out.
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <carmina/kernels/parse_kernel.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -59,12 +60,13 @@ struct FitCommand : FitArguments {
     const FitRecord& record = machine.record();
     if (json) return print_report(machine.kernel(), record, seconds);
 
-    const Term& term = machine.kernel().terms()[0];  // a fit by names has one
-    const std::string width = length_scale_text(term);
+    const Term& term = machine.kernel().terms()[0];
+    const bool alone = machine.kernel().terms().size() == 1;
+    const std::string width = alone ? length_scale_text(term) : "";
     print_text("{}, {}, {}; {} kernel{}{}, {}; {} solver, {}\n", counted(record.rows, "row"),
-               inputs_text(machine.dim_in()), counted(machine.dim_out(), "target"), kernel_text(term),
-               width.empty() ? "" : " of width ", width, approximation_text(record), record.report.solver,
-               format_seconds(seconds));
+               inputs_text(machine.dim_in()), counted(machine.dim_out(), "target"),
+               alone ? kernel_text(term) : kernel_expression(machine.kernel()), width.empty() ? "" : " of width ",
+               width, approximation_text(record), record.report.solver, format_seconds(seconds));
     if (!record.report.text.empty()) print_text("chosen: {}\n", record.report.text);
     print_learnt(record);
     print_written(record.report.message);
@@ -76,6 +78,7 @@ struct FitCommand : FitArguments {
     if (kernel) {
       const Term& term = kernel->terms()[0];
       report["kernel"] = {{"name", kernel_name(term.scalar)},
+                          {"expression", kernel_expression(*kernel)},
                           {"operator", coupling_name(term.coupling)},
                           {"length_scale", length_scale_values(term.scalar)},
                           {"parameters", kernel_parameters(term.scalar)}};

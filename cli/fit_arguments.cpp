@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <carmina/core/error.hpp>
 #include <carmina/core/machine.hpp>
+#include <carmina/kernels/parse_kernel.hpp>
 #include <charconv>
 #include <filesystem>
 #include "core/words.hpp"
@@ -56,7 +57,8 @@ void FitArguments::add(CLI::App& command) {
   option("--kernel", kernel_, "auto|" + alternatives(scalar_kernel_names(), {MixtureArguments::kernel}),
          "The scalar kernel; auto: gaussian, matern or laplacian, by errors of left-out rows; polynomial, sobolev1: "
          "exact or "
-         "sketched; spectral_mixture: learnt from the data");
+         "sketched; spectral_mixture: learnt from the data; or sums and products with numbers as Python writes them: "
+         "\"CurlFree(Gaussian(50)).on(lon, lat) * Gaussian(3).on(time) + Linear()\"");
   for (const auto& [name, help, list] : kernel_parameter_help()) {
     command.add_option("--" + name, kernel_numbers_[name], help)->type_name("NUMBER");
   }
@@ -132,6 +134,10 @@ void FitArguments::add(CLI::App& command) {
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
 
+void FitArguments::ignore(const std::string& column) {
+  columns_.ignored += (columns_.ignored.empty() ? "" : ",") + column;
+}
+
 void FitArguments::check(ProgressLine& line) {
   targets_.check(true);
   columns_.encoding();
@@ -179,7 +185,18 @@ void FitArguments::check_words() {
   fit.check();
 }
 
+// A kernel with numbers leaves nothing to other options.
+void FitArguments::check_kernel_expression() {
+  const bool numbers = std::any_of(kernel_numbers_.begin(), kernel_numbers_.end(),
+                                   [](const auto& one) { return one.second.has_value(); });
+  require(!numbers && length_scale_ == width_rules.name(WidthRule::automatic) && coupling_.empty() && matrix_.empty() &&
+              !bounded_,
+          "--kernel {}: its numbers and couplings are in it; other options of the kernel do not go with that", kernel_);
+  fit.kernel = parse_kernel(kernel_);
+}
+
 void FitArguments::check_kernel() {
+  if (kernel_.find('(') != kernel_.npos) return check_kernel_expression();
   fit.kernel_name = kernel_;
   for (const auto& [name, value] : kernel_numbers_) {
     if (value) fit.kernel_parameters[name] = *value;
@@ -191,10 +208,12 @@ void FitArguments::check_kernel() {
   }
   const ScalarKernel scalar = make_scalar_kernel(fit.settled_kernel_name(), fit.length_scale, fit.kernel_parameters);
   // A matrix is read with the table.
-  if (!coupling_.empty() && coupling_ != OutputMatrix::name) fit.coupling = parse_coupling(coupling_);
+  if (!coupling_.empty() && coupling_ != OutputMatrix::name) {
+    const bool field = is_differential(parse_coupling(coupling_));
+    fit.coupling = parse_coupling(coupling_, bounded_ && field, field);
+  }
   require(!bounded_ || is_differential(fit.coupling), "--bounded needs --operator {}, found {}",
           join_text(field_couplings(), " or "), coupling_.empty() ? Independent::name : coupling_);
-  if (bounded_) fit.coupling = parse_coupling(coupling_, bounded_);
   Kernel checked(own_term(scalar, fit.coupling));
 }
 
@@ -269,6 +288,7 @@ TableRows<T> FitArguments::open() {
   encoder_ = encoder_of(*reader, roles.inputs, encoding);
   reader = encoded_table(std::move(reader), roles, encoder_);
   fit.input_names = names_of(reader->columns(), roles.inputs);
+  if (fit.kernel) fit.kernel = fit.kernel->with_columns_found(fit.input_names);
   mixture.input_names = fit.input_names;
   mixture.target_names = fit.target_names;
   read_output_matrix(static_cast<Index>(fit.target_names.size()));

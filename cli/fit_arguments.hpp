@@ -94,9 +94,13 @@ struct FitArguments {
   // The last line: the model file; and a warning, if there is one.
   void print_written(const std::string& warning) const;
 
+  // A column that is no input, whatever --ignore says.
+  void ignore(const std::string& column);
+
  private:
   void check_words();
   void check_kernel();
+  void check_kernel_expression();
   void check_sketch();
   void read_output_matrix(Index n_targets);
   template <Real T>

@@ -1,6 +1,7 @@
 // cli/info.cpp -- `carmina info`: what a model file holds and how it was fitted.
 #include <algorithm>
 #include <carmina/core/machine.hpp>
+#include <carmina/kernels/parse_kernel.hpp>
 #include <carmina/models/predictor.hpp>
 #include <cmath>
 #include <cstdio>
@@ -32,11 +33,13 @@ Json describe(const Kernel& kernel) {
   Json terms = Json::array();
   for (const Term& term : kernel.terms()) {
     Json about = {{"weight", term.weight},
+                  {"expression", kernel_expression(Kernel(term))},
                   {"operator", coupling_name(term.coupling)},
                   {"name", kernel_name(term.scalar)},
                   {"length_scale", length_scale_values(term.scalar)},
                   {"parameters", kernel_parameters(term.scalar)}};
     if (has_bounded_features(term.coupling)) about["bounded"] = true;
+    if (is_normalized(term.coupling)) about["normalized"] = true;
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       about["output_matrix"] = rows_of(matrix->A());
     }

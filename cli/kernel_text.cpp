@@ -2,10 +2,12 @@
 #include "kernel_text.hpp"
 
 #include <algorithm>
+#include <carmina/kernels/parse_kernel.hpp>
 
 namespace carmina::cli {
 
 std::string kernel_text(const Term& term) {
+  if (std::holds_alternative<Product>(term.scalar)) return kernel_expression(Kernel(term));
   std::string text;
   if (term.weight != 1) text += format_text("{:.6g} * ", term.weight);
   if (is_differential(term.coupling))

@@ -1,5 +1,6 @@
 // cli/predict.cpp -- `carmina predict`: a model and a table in, a table of predictions out, block by block.
 #include <algorithm>
+#include <array>
 #include <carmina/core/error.hpp>
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/posterior.hpp>
@@ -49,6 +50,7 @@ class Others {
 struct PredictCommand {
   std::string model, data, out;
   bool deviations = false, joint = false, probabilities = false, parts = false;
+  std::array<bool, 5> derived{};  // which of derived_names() are asked for
   std::optional<double> coverage;
   Index samples = 0;
   std::uint64_t seed = 0;
@@ -68,6 +70,8 @@ struct PredictCommand {
     if (const std::string reason = predictor.why_no_probabilities(); probabilities && !reason.empty()) {
       fail("{}: --probabilities: {}", model, reason);
     }
+    require(asked().empty() || !(parts || probabilities || coverage || samples > 0),
+            "derivatives go with --std alone, found another of --parts, --interval, --probabilities and --samples");
     require(coverage || !joint, "--joint is for --interval, which is not given");
     if (coverage) {
       interval_level(*coverage);
@@ -88,6 +92,37 @@ struct PredictCommand {
   }
 
  private:
+  std::vector<Derived> asked() const {
+    std::vector<Derived> all;
+    for (std::size_t k = 0; k < derived.size(); ++k) {
+      if (derived[k]) all.push_back(static_cast<Derived>(k));
+    }
+    return all;
+  }
+
+  // Names of the numbers of a derived quantity; inputs without names are x1, x2, ...
+  static std::vector<std::string> names_of(const Predictor& predictor, Derived what) {
+    std::vector<std::string> inputs = predictor.input_names();
+    for (Index j = std::ssize(inputs); j < predictor.dim_in(); ++j) inputs.push_back("x" + std::to_string(j + 1));
+    return derived_columns(what, inputs, predictor.output_names());
+  }
+
+  // What is asked for side by side, each with its deviations behind it.
+  template <Real T>
+  Matrix<double> derived_of(const Predictor& predictor, const ConstView<T>& X, const Execution& execution) const {
+    Matrix<double> values(X.rows(), 0);
+    const auto append = [&](const Matrix<T>& more) {
+      Matrix<double> both(X.rows(), values.cols() + more.cols());
+      both << values, more.template cast<double>();
+      values = std::move(both);
+    };
+    for (const Derived what : asked()) {
+      append(predictor.derive(what, X, execution));
+      if (deviations) append(predictor.derived_std(what, X, execution));
+    }
+    return values;
+  }
+
   // An eighth of the memory for a block: its cells as they are read, the inputs, the predictions twice, and the
   // covariances of the outputs.
   Index block_rows(const Predictor& predictor, Index columns, const Execution& execution) const {
@@ -106,6 +141,16 @@ struct PredictCommand {
   // then the ends of the intervals, target by target; probabilities are named.
   std::vector<std::string> names(const Predictor& predictor) const {
     if (probabilities) return predictor.class_names();
+    if (const std::vector<Derived> wanted = asked(); !wanted.empty()) {
+      std::vector<std::string> all;
+      for (const Derived what : wanted) {
+        for (const std::string& name : names_of(predictor, what)) all.push_back(name);
+        for (const std::string& name : names_of(predictor, what)) {
+          if (deviations) all.push_back(name + "_std");
+        }
+      }
+      return all;
+    }
     if (samples > 0) {
       std::vector<std::string> all;
       for (Index s = 1; s <= samples; ++s) {
@@ -163,6 +208,7 @@ struct PredictCommand {
     table.read_at_once(at_once);
     const auto values_of = [&](const ConstView<T>& X) -> Matrix<double> {
       if (probabilities) return predictor.predict_probabilities(X, execution).template cast<double>();
+      if (!asked().empty()) return derived_of<T>(predictor, X, execution);
       if (samples > 0) {
         Matrix<double> values(X.rows(), samples * p);
         const auto drawn = predictor.sample(X, samples, seed, execution);
@@ -229,6 +275,16 @@ void add_predict(CLI::App& program) {
       "--parts", it->parts,
       "In the place of predictions what each term of a sum of kernels contributes, and the intercept: they "
       "add up to the prediction");
+  constexpr const char* help[] = {"derivatives of each target by each input", "the divergence of a vector field",
+                                  "its curl, of two or three targets", "the potential of its curl-free part",
+                                  "the stream function of its divergence-free part, of two targets"};
+  const std::vector<std::string> words = derived_names();
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    std::string word = words[k];
+    std::replace(word.begin(), word.end(), '_', '-');
+    command->add_flag("--" + word, it->derived[k],
+                      format_text("In the place of predictions {}; with --std also its standard deviation", help[k]));
+  }
   command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);

@@ -4,8 +4,10 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include "data/choose_columns.hpp"
 
 #include "commands.hpp"
 #include "fit_arguments.hpp"
@@ -27,7 +29,7 @@ std::vector<const Trial*> ranked(const std::vector<Trial>& trials) {
 
 Json to_json(const Trial& trial) {
   const LossParameters parameters = loss_parameters(trial.loss);
-  return {{"length_scale", length_scale_values(trial.kernel.terms()[0].scalar)},
+  return {{"length_scale", first_width(trial.kernel)},
           {"alpha", trial.alpha},
           {"loss", {{"name", loss_name(trial.loss)}, {"parameters", Json(parameters)}}},
           {"mean", trial.mean},
@@ -53,7 +55,7 @@ void print_table(const std::vector<const Trial*>& trials, const char* score, boo
 
 struct TuneCommand : FitArguments {
   TuneOptions tune_options;
-  std::string by;
+  std::string by, groups;
   std::vector<double> kappas, epsilons;
   std::vector<Index> mixture_counts;
   bool json = false;
@@ -82,12 +84,33 @@ struct TuneCommand : FitArguments {
       return;
     }
     check(line);
+    if (!groups.empty()) read_groups();
     for (const double kappa : kappas) tune_options.losses.push_back(make_loss_with("kappa", kappa));
     for (const double epsilon : epsilons) tune_options.losses.push_back(make_loss_with("epsilon", epsilon));
     with_rows([&](auto& rows) { tune_rows(rows, line); });
   }
 
  private:
+  // Of a column of numbers, which is then no input.
+  void read_groups() {
+    require(by == "cv", "--groups are left out in folds, --by cv; found {}", by);
+    require(data != "-", "--groups: DATA is read twice for them, so that it must be a file");
+    auto table = open_data(data, 0, fit.execution.memory_budget);
+    const std::vector<Index> found = columns_by_name(groups, table->columns(), data, "group");
+    require(found.size() == 1, "--groups takes one column, found '{}'", groups);
+    ColumnRoles roles{found, {}};
+    table = encoded_table(std::move(table), roles, nullptr);  // other columns may hold text
+    TableRows<double> rows(std::move(table), nullptr, roles, false);
+    std::map<double, Index> numbers;
+    for (RowBlock<double> block = rows.next(4096); block.rows > 0; block = rows.next(4096)) {
+      for (Index i = 0; i < block.rows; ++i) {
+        const double group = block.inputs()(i, 0);
+        tune_options.groups.push_back(numbers.emplace(group, std::ssize(numbers)).first->second);
+      }
+    }
+    ignore(groups);
+  }
+
   template <Real T>
   void learn_rows(RowSource<T>& rows, ProgressLine& line) {
     double seconds = 0;
@@ -181,6 +204,7 @@ struct TuneCommand : FitArguments {
       if (!tune_options.by) {
         report["folds"] = tune_options.folds;
         report["contiguous"] = tune_options.contiguous;
+        if (!groups.empty()) report["groups"] = groups;
       }
       for (const Trial* trial : trials) report["trials"].push_back(to_json(*trial));
       print_text("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -234,6 +258,10 @@ void add_tune(CLI::App& program) {
   command->add_option("--folds", options.folds, format_text("Parts that are left out in turn [{}]", options.folds))
       ->type_name("N");
   command->add_flag("--contiguous", options.contiguous, "Parts of consecutive rows, as suits a time series");
+  command
+      ->add_option("--groups", it->groups,
+                   "A column of numbers, no input: rows with the same one, such as a track, are left out together")
+      ->type_name("NAME");
   command->add_flag("--json", it->json, "Print all trials as JSON");
   command->callback([it] { it->run(); });
 }

@@ -60,6 +60,7 @@ ORDER = (
     "quantiles",
     "label_sets",
     "vector_field",
+    "moving_field",
     "forecast",
     "related_outputs",
     "posterior_functions",

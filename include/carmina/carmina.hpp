@@ -17,12 +17,16 @@
 #include <carmina/kernels/kernel.hpp>
 #include <carmina/kernels/mixture_kernel.hpp>
 #include <carmina/kernels/pairwise.hpp>
+#include <carmina/kernels/parse_kernel.hpp>
+#include <carmina/kernels/periodic.hpp>
+#include <carmina/kernels/product.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 #include <carmina/kernels/spectrum.hpp>
 #include <carmina/kernels/stationary.hpp>
 #include <carmina/losses/families.hpp>
 #include <carmina/losses/loss.hpp>
 #include <carmina/models/alpha_path.hpp>
+#include <carmina/models/derived.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/kernel_machine.hpp>

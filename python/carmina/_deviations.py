@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from carmina._intervals import REFITTED, RefittedIntervals, checked_coverage
 from carmina._machine import prediction_frame
+from carmina._row_noise import checked_noise
 from carmina._validation import integer, memory_bytes, one_of, seed_of, thread_count
 
 # Sums over the rows that `predict` needs for variances are kept up to this size.
@@ -24,6 +25,7 @@ class Deviations(RefittedIntervals):
         return_std: bool = False,
         return_cov: bool = False,
         as_frame: bool = False,
+        noise_variance: ArrayLike | None = None,
     ) -> Any:
         """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision.
 
@@ -34,6 +36,9 @@ class Deviations(RefittedIntervals):
         `return_cov` the covariance of its outputs at each row, of shape (n, p, p). The fit is taken for the
         posterior of a Gaussian process with a flat prior on the intercept and noise of variance `noise_`,
         whatever alpha is: the squared deviation is noise_ (1 + φᵀ(ΦᵀWΦ + αI)⁻¹φ).
+
+        `noise_variance`, a number or one for each row: the noise of the new observations, in the place of
+        `noise_`; 0 for the deviation of the function itself.
 
         A Fourier machine knows them after a direct fit with a Gram matrix of at most 256 MB, in memory:
         pickles do not hold it, files after `save(path, variances=True)`. An exact machine
@@ -53,6 +58,10 @@ class Deviations(RefittedIntervals):
         """
         if return_std and return_cov:
             raise ValueError("predict: return_std and return_cov cannot both be asked for")
+        if noise_variance is not None and (as_frame or not (return_std or return_cov)):
+            raise ValueError(
+                "predict: noise_variance goes with return_std or return_cov, and not with as_frame"
+            )
         if as_frame:
             return prediction_frame(self, X, return_std, return_cov)
         X = self._checked_inputs(X)
@@ -61,11 +70,16 @@ class Deviations(RefittedIntervals):
             return prediction
         self._check_deviations()
         threads = thread_count(self.n_jobs)
+        extra = None if noise_variance is None else self._extra_noise(noise_variance, len(X))
         if return_std:
-            deviation = self._as_targets(self._machine.deviation(X, threads=threads))
-            return prediction, deviation.astype(prediction.dtype, copy=False)
+            deviation = self._machine.deviation(X, threads=threads)
+            if extra is not None:
+                deviation = np.sqrt(np.maximum(deviation**2 + extra, 0))
+            return prediction, self._as_targets(deviation).astype(prediction.dtype, copy=False)
         p = self._machine.dim_out
         covariance = self._machine.covariance(X, threads=threads).reshape(-1, p, p)
+        if extra is not None:
+            covariance[:, np.arange(p), np.arange(p)] += extra
         return prediction, covariance.astype(prediction.dtype, copy=False)
 
     def predict_interval(
@@ -167,6 +181,11 @@ class Deviations(RefittedIntervals):
             return super()._band_unit(X, Y)
         deviation = self._machine.deviation(X, threads=thread_count(self.n_jobs))
         return np.where(deviation > 0, deviation, 1.0)
+
+    def _extra_noise(self, noise_variance: ArrayLike, rows: int) -> NDArray:
+        """What the given noise is more than that of the machine: (n, p)."""
+        given = checked_noise(noise_variance, rows, least=0.0)
+        return given[:, None] - np.asarray(self._machine.noise)[None, :]
 
     @property
     def noise_(self) -> float | NDArray | None:

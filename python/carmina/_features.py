@@ -84,7 +84,8 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def fit(self, X: ArrayLike, y: Any = None) -> FourierFeatures:
         """Draw the frequencies; X gives the number of columns and, for `gamma="median"`, the width."""
         X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
-        self.kernel_ = resolved(self.kernel, self.gamma, X)
+        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        self.kernel_ = resolved(self.kernel, self.gamma, X)._found_in(names)
         self._draw = {
             "n_components": component_count(self.n_components),
             "seed": seed_of(self.random_state),
@@ -224,7 +225,8 @@ class SketchedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Draw the sketch over the rows of X and keep those that it takes."""
         X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
         distribution = sketch_or_name(self.sketch)
-        self.kernel_ = resolved(self.kernel, self.gamma, X)
+        names = [str(name) for name in getattr(self, "feature_names_in_", [])]
+        self.kernel_ = resolved(self.kernel, self.gamma, X)._found_in(names)
         self.sketch_ = distribution.sample(len(X), seed_of(self.random_state), X, self.kernel_)
         self.whitening_ = _core.sketch_whitening(self.kernel_, self.sketch_, X)
         self.anchors_ = X[self.sketch_.anchors]

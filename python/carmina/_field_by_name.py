@@ -16,13 +16,14 @@ class FieldByName:
         "CurlFree" or "DivergenceFree".
     scalar : str
         The name of a scalar kernel.
-    bounded : bool
+    bounded, normalized : bool
         As for these kernels.
     """
 
     operator: str
     scalar: str
     bounded: bool = False
+    normalized: bool = False
 
     @property
     def coupling(self) -> str:
@@ -31,7 +32,8 @@ class FieldByName:
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        return {"scalar": self.scalar} | ({"bounded": True} if self.bounded else {})
+        given = {"bounded": self.bounded, "normalized": self.normalized}
+        return {"scalar": self.scalar} | {name: True for name, value in given.items() if value}
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
@@ -39,8 +41,8 @@ class FieldByName:
 
     def _has_no_width(self, *_: Any) -> NoReturn:
         raise ValueError(
-            f"{self!r} has no width before a fit: sums, multiples and values need a kernel with one, such as "
+            f"{self!r} has no width before a fit: sums, products and values need a kernel with one, such as "
             f"{self.operator}(Gaussian(1.0))"
         )
 
-    __add__ = __radd__ = __mul__ = __rmul__ = __call__ = _has_no_width
+    __add__ = __radd__ = __mul__ = __rmul__ = __call__ = on = _has_no_width

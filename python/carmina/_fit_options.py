@@ -77,7 +77,8 @@ class ParametersAsOptions:
             options.automatic_loss = True
         kernel = kernel_or_name(self.kernel)
         if isinstance(kernel, FieldByName):
-            options.coupling, options.bounded = kernel.coupling, kernel.bounded
+            options.coupling = kernel.coupling
+            options.bounded, options.normalized = kernel.bounded, kernel.normalized
             kernel = kernel.scalar
         if isinstance(kernel, str):
             kernel = "gaussian" if kernel == "rbf" else kernel

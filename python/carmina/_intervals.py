@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from carmina import kernels
 from carmina._machine import FitTask, KernelMachineEstimator
-from carmina._validation import number, one_of
+from carmina._validation import input_names, number, one_of
 
 FOLDS = 10
 REFITTED = ("split", "cv+")  # methods that fit again
@@ -119,6 +120,8 @@ class RefittedIntervals(KernelMachineEstimator):
         X, Y, weights = self._training
         y = Y[rows].ravel() if getattr(self, "_y_ndim", 1) == 1 else Y[rows]
         part = clone(self).set_params(random_state=self._machine.record["random_state"])
+        if isinstance(getattr(part, "kernel", None), kernels.Kernel):  # rows have no names any more
+            part.set_params(kernel=part.kernel._found_in(input_names(self)))
         part.fit(X[rows], y, None if weights is None else weights[rows])
         part._forget_rows()
         return part

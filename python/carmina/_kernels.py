@@ -17,6 +17,7 @@ TYPES = {
     for name in kernels.__all__
     if name != "Kernel" and getattr(kernels, name) not in OF_FUNCTIONS
 }
+WITHOUT_WIDTH = ("sobolev1", "linear", "constant")
 COUPLED = (
     Decomposable,
     kernels.CurlFree,
@@ -50,14 +51,14 @@ def from_plain(description: dict[str, Any]) -> Kernel:
 
 def named(name: str, gamma: Any) -> tuple[list[float] | None, dict[str, float]]:
     """The length scales, None where the data choose them, and the other parameters that `gamma` stands for:
-    γ of "polynomial" itself, nothing for "sobolev1", 1/(2ℓ²) for the rest."""
-    if name not in ("polynomial", "sobolev1"):
+    γ of "polynomial" itself, nothing for those without a width, 1/(2ℓ²) for the rest."""
+    if name != "polynomial" and name not in WITHOUT_WIDTH:
         return length_scales_of(gamma), {}
     if isinstance(gamma, str):
         one_of("gamma", gamma, ["auto", "median", "ard"])
         return None, {}
-    if name == "sobolev1":
-        raise ValueError(f"the kernel 'sobolev1' has no gamma, leave it at 'auto'; found {gamma!r}")
+    if name in WITHOUT_WIDTH:
+        raise ValueError(f"the kernel {name!r} has no gamma, leave it at 'auto'; found {gamma!r}")
     return None, {"gamma": number("gamma", gamma)}
 
 
@@ -65,23 +66,29 @@ def resolved(kernel: Any, gamma: float | str, X: NDArray) -> Kernel:
     """The kernel that a fit to X takes: itself, or one by name with `gamma`."""
     kernel = kernel_or_name(kernel)
     if isinstance(kernel, FieldByName):
-        return TYPES[kernel.operator](resolved(kernel.scalar, gamma, X), bounded=kernel.bounded)
+        scalar = resolved(kernel.scalar, gamma, X)
+        return TYPES[kernel.operator](scalar, bounded=kernel.bounded, normalized=kernel.normalized)
     if not isinstance(kernel, str):
         return kernel
-    if kernel not in ("polynomial", "sobolev1"):
+    without = kernel in WITHOUT_WIDTH
+    if kernel != "polynomial" and not without:
         length_scale_of(gamma)  # a number or the median: nothing is chosen here
     scales, parameters = named(kernel, gamma)
     length_scale = None if scales is None else scales[0]
     if kernel == "polynomial":
         parameters = {"gamma": 1 / X.shape[1]} | parameters
-    elif kernel != "sobolev1" and length_scale is None:
+    elif not without and length_scale is None:
         length_scale = _core.median_heuristic(X)
     return _core.make_kernel(kernel, length_scale, parameters)
 
 
 def is_scalar(kernel: Kernel) -> bool:
-    parts = kernel.kernels if isinstance(kernel, Sum) else [kernel]
-    return not any(isinstance(part, COUPLED) for part in parts)
+    """Whether it couples no outputs."""
+    if isinstance(kernel, (Sum, kernels.Product)):
+        return all(is_scalar(part) for part in kernel.kernels)
+    if isinstance(kernel, kernels.OnColumns):
+        return is_scalar(kernel.scalar)
+    return not isinstance(kernel, COUPLED)
 
 
 def coupled(kernel: Kernel, A: ArrayLike) -> Kernel:

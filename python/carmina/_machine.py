@@ -239,6 +239,7 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
             if hasattr(self, name):
                 attributes[name] = getattr(self, name)
         options.input_names = input_names(self)
+        options.find_columns()
         return FitTask(X, Y, sample_weight, options, attributes)
 
     def _validated_targets(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,19 +10,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin
 
-from carmina import theory
+from carmina import losses, theory
+from carmina._derived import Derivatives
 from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
 from carmina._machine import FitTask
 from carmina._processes import fit_together
 from carmina._progress import Callback, reporting
+from carmina._row_noise import weights_of_noise
 from carmina._seen_score import SeenTargetsRegressor
-from carmina._validation import column_names, thread_count
+from carmina._validation import column_names, loss_or_name, thread_count
+
+CANCELLING = 10.0
+
+
+def warn_of_cancelling(parts: tuple[NDArray, ...]) -> None:
+    """Parts that are far larger than their sum are told by the penalty more than by the data."""
+    if len(parts) < 2 or len(parts[0]) < 2:
+        return
+    sizes = [float(np.sqrt(np.mean(np.square(part, dtype=np.float64)))) for part in parts]
+    total = float(np.sqrt(np.mean(np.square(np.sum(parts, axis=0, dtype=np.float64)))))
+    if max(sizes) > CANCELLING * total > 0:
+        warnings.warn(
+            f"predict_parts: parts cancel, one of them is {max(sizes) / total:.0f} times as large as their "
+            "sum; a larger alpha makes them smaller",
+            stacklevel=3,
+        )
 
 
 # It has no parameters besides theirs; the constructor is to have its name in messages.
 @dataclass(eq=False, repr=False)
-class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, Deviations):
+class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, Derivatives, Deviations):
     """Kernel machine for one or many outputs, with any loss.
 
     Minimises Σ_i w_i ℓ(f(x_i) + b, y_i) + (α/2)‖f‖² over f in the kernel's space, in the span of Fourier
@@ -32,8 +51,9 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
     kernel : str or kernel, default="auto"
         "auto": "gaussian", "matern" with ν of ½, 1½ or 2½, or "laplacian", whichever errs least on rows left
         out. A name, with `gamma`: "gaussian", "laplacian", "matern" (ν = 1½), "cauchy", "rational_quadratic"
-        (shape 1), "polynomial" (degree 3, constant 1) or "sobolev1"; or a value from `carmina.kernels`. Those
-        that are not functions of x − z ("polynomial", "sobolev1", `Callable`) are not for "fourier".
+        (shape 1), "polynomial" (degree 3, constant 1), "linear", "constant", "periodic" (period 1) or
+        "sobolev1"; or a value from `carmina.kernels`, also a sum or a product. "polynomial", "sobolev1" and
+        `Callable` are not for "fourier".
     approximation : "auto", "fourier", "exact", a sketch or its name, default="auto"
         Random Fourier features; the kernel itself (memory grows with the square of the number of rows); or a
         sketch from `carmina.sketches`, by value or by name ("sub_sample", "sparse_rademacher", ...) with
@@ -195,6 +215,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        noise_variance: ArrayLike | None = None,
         communicator: Any = None,
         callback: Callback | None = None,
     ) -> KernelRegressor:
@@ -209,6 +230,10 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        noise_variance : array_like of shape (n,) or None
+            The variance of each row's noise, where it is known: rows weigh in proportion to 1 / variance,
+            and deviations are those of the noise that is given, not of one that is estimated. `noise_` is
+            then its harmonic mean, that of a row of weight 1. Squared loss.
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
@@ -216,10 +241,20 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             Called a few times a second, with `.phase`, `.done`, `.total` and `.message`; a fit whose callback
             returns True ends with `carmina.FitStopped`, and with a `checkpoint` can go on later.
         """
+        unit = None
+        if noise_variance is not None:
+            if communicator is not None:
+                raise ValueError(
+                    "noise_variance is of all rows together, which several processes do not have"
+                )
+            if not isinstance(loss_or_name(self.loss), losses.Squared):
+                raise ValueError(f"noise_variance is for the squared loss, found {self.loss!r}")
+            sample_weight, unit = weights_of_noise(noise_variance, sample_weight, len(X))
         with reporting(self, callback):
-            return fit_together(
-                self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
-            )
+            fit_together(self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight)))
+        if unit is not None and self._machine.noise is not None:
+            self._machine = self._machine.with_noise(unit)
+        return self
 
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, in_parts: bool = False
@@ -242,7 +277,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
 
         `return_std` also gives the standard deviation of each part, the noise apart, as a second tuple. Parts
         are not independent: where the data tell their sum better than each of them, their deviations are
-        larger than that of the sum. It needs what `predict(X, return_std=True)` needs.
+        larger than that of the sum. It needs what `predict(X, return_std=True)` needs. Parts that cancel, one
+        of them more than 10 times as large as their sum, are warned of: a larger `alpha` makes them smaller.
 
         Examples
         --------
@@ -258,6 +294,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         X = self._checked_inputs(X)
         threads = thread_count(self.n_jobs)
         parts = tuple(self._as_targets(part) for part in self._machine.predict_parts(X, threads=threads))
+        warn_of_cancelling(parts)
         if not return_std:
             return parts
         self._check_deviations("predict_parts")

@@ -115,8 +115,10 @@ def tune(
     folds : int, default=5
     contiguous : bool, default=False
         Folds of consecutive rows, as suits a time series; else by the estimator's `random_state`.
-    groups : array-like of shape (n,) or None
-        A label for each row: rows with the same one (a patient, a site) are left out together.
+    groups : array_like of shape (n,) or None
+        What each row belongs to, such as a track or a station: rows of one group are left out together.
+        Shuffled rows of a track are predicted from their neighbours, and choose widths that fail between
+        tracks.
 
     Examples
     --------
@@ -144,8 +146,8 @@ def tune(
         }
         return _tune_components(estimator, X, y, sample_weight, n_components, ways)
     if isinstance(estimator, SpectralMixtureRegressor):
-        others = (length_scales, gammas, width_factors, alphas, losses, measure)
-        if any(value is not None for value in (*others, groups)) or by not in (None, "evidence"):
+        others = (length_scales, gammas, width_factors, alphas, losses, measure, groups)
+        if any(value is not None for value in others) or by not in (None, "evidence"):
             raise ValueError("tune: of a spectral mixture n_mixtures is chosen, by='evidence'")
         return _tune_mixtures(estimator, X, y, sample_weight, n_mixtures)
     if n_mixtures is not None:
@@ -274,6 +276,17 @@ def _tune_mixtures(
     return TuneResult(best._take(machine, task), chosen, index, trials)
 
 
+def _group_numbers(groups: ArrayLike | None) -> list[int]:
+    if groups is None:
+        return []
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(
+            f"tune: groups must have a label for each row, found an array of {labels.ndim} dimensions"
+        )
+    return np.unique(labels, return_inverse=True)[1].tolist()
+
+
 def _ways(*values: Any) -> list[tuple[str, Any]]:
     return list(zip(["length_scales", "gammas", "width_factors"], values))
 
@@ -285,17 +298,6 @@ def _numbers(name: str, values: Sequence[float] | None) -> list[float]:
     if not isinstance(values, list) or not values:
         raise ValueError(f"tune: {name} must be a sequence of numbers, found {values!r}")
     return [number(name, value) for value in values]
-
-
-def _group_numbers(groups: ArrayLike | None) -> list[int]:
-    if groups is None:
-        return []
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(
-            f"tune: groups must have a label for each row, found an array of {labels.ndim} dimensions"
-        )
-    return np.unique(labels, return_inverse=True)[1].tolist()
 
 
 def _width_parameter(
@@ -313,7 +315,7 @@ def _with_widths(value: Any, change: Callable[[Any], Any]) -> Any:
     """The kernel with `change` of every length scale in it."""
     if isinstance(value, list):
         return [_with_widths(item, change) for item in value]
-    if not isinstance(value, kernels.Kernel) or isinstance(value, kernels.Callable):
+    if not isinstance(value, kernels.Kernel) or isinstance(value, (kernels.Callable, kernels.Periodic)):
         return value
     parameters = {
         name: change(item) if name == "length_scale" else _with_widths(item, change)

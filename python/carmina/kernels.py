@@ -4,10 +4,12 @@ A kernel is compared, hashed, copied and pickled by its parameters; its `repr` c
 rows it gives exact values: `k(X, Z)` is (n, m), or (n, m, p, p) when operator-valued.
 
 Scalar kernels say how alike two inputs are, and fit each output on its own: `Gaussian`, `Laplacian`,
-`Matern`, `Cauchy`, `RationalQuadratic`; `SpectralMixture`, made of frequencies; and, not being functions of
-x − z, for exact fits and sketches only: `Polynomial`, `Sobolev1` and any function as a `Callable`.
+`Matern`, `Cauchy`, `RationalQuadratic`; `Periodic` and `SpectralMixture`, made of frequencies; `Linear` and
+`Constant`, with features of their own; and, not being functions of x − z, for exact fits and sketches only:
+`Polynomial`, `Sobolev1` and any function as a `Callable`.
 Operator-valued ones also say how outputs go together: `Decomposable` by a matrix, `CurlFree` and
-`DivergenceFree` as components of a vector field. `k1 + k2` and `0.3 * k` are kernels again (`Sum`).
+`DivergenceFree` as components of a vector field. `k1 + k2` and `0.3 * k` are kernels again (`Sum`), and so
+are `k1 * k2` (`Product`) and `k.on(columns)`, a kernel of some of the inputs (`OnColumns`).
 `k.n_outputs` is 1 for scalar kernels, p for `Decomposable`, and None for `CurlFree` and `DivergenceFree`,
 which have as many outputs as there are inputs.
 

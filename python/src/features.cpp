@@ -69,6 +69,12 @@ void bind_features(nb::module_& m) {
          const std::string& sampling) {
         kernel.check_dimensions(dim_in, kernel.n_outputs(dim_in).value_or(1));
         Matrix<double> W = sample_term_frequencies(kernel, dim_in, n_components, seed, parse_sampling(sampling));
+        // Those of a vector field's factors, where they are others, as more columns.
+        const Matrix<double> place =
+            parse_sampling(sampling) == Sampling::phases
+                ? Matrix<double>()
+                : sample_place_frequencies(kernel, dim_in, n_components, seed, parse_sampling(sampling));
+        if (place.size() > 0) W = (Matrix<double>(W.rows(), 2 * dim_in) << W, place).finished();
         if (dtype == dtype_name<float>) return nb::cast(to_numpy(Matrix<float>(W.cast<float>())));
         return nb::cast(to_numpy(std::move(W)));
       },
@@ -91,7 +97,15 @@ void bind_features(nb::module_& m) {
         return in_precision_of(frequencies, [&](auto precision) {
           using T = decltype(precision);
           const Matrix<T> W = Rows<T>(frequencies, "frequencies").view();
-          if (phases.is_none()) return kernel_features<T>(kernel, FourierMap<T>(W), Rows<T>(X, "X"), threads);
+          if (phases.is_none()) {
+            const Rows<T> rows(X, "X");
+            const Index d = rows.columns();
+            Matrix<T> place;
+            if (W.cols() == 2 * d) place = W.rightCols(d);
+            return kernel_features<T>(kernel,
+                                      map_of_frequencies<T>(kernel, W.leftCols(place.size() > 0 ? d : W.cols()), place),
+                                      rows, threads);
+          }
           const Matrix<T> b = Rows<T>(phases.attr("reshape")(-1, 1), "phases").view();
           return kernel_features<T>(kernel, FourierMap<T>(W, Vector<T>(b.col(0))), Rows<T>(X, "X"), threads);
         });

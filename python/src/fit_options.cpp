@@ -58,7 +58,14 @@ void bind_fit_options(nb::module_& m) {
           "How outputs go together, by a word, when the scalar kernel is given by name.")
       .def_prop_rw(
           "bounded", [](const FitOptions& o) { return has_bounded_features(o.coupling); },
-          [](FitOptions& o, bool bounded) { o.coupling = parse_coupling(coupling_name(o.coupling), bounded); })
+          [](FitOptions& o, bool bounded) {
+            o.coupling = parse_coupling(coupling_name(o.coupling), bounded, is_normalized(o.coupling));
+          })
+      .def_prop_rw(
+          "normalized", [](const FitOptions& o) { return is_normalized(o.coupling); },
+          [](FitOptions& o, bool normalized) {
+            o.coupling = parse_coupling(coupling_name(o.coupling), has_bounded_features(o.coupling), normalized);
+          })
       .def_rw("approximation", &FitOptions::approximation)
       .def_prop_rw(
           "sketch", [](const FitOptions& o) { return o.sketch ? to_python(*o.sketch) : nb::none(); },
@@ -108,6 +115,12 @@ void bind_fit_options(nb::module_& m) {
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names)
+      .def(
+          "find_columns",
+          [](FitOptions& o) {
+            if (o.kernel) o.kernel = o.kernel->with_columns_found(o.input_names);
+          },
+          "Columns of the kernel that are given by name, by number.")
       .def_prop_ro("fourier", &FitOptions::fourier)
       .def_prop_ro("exact", &FitOptions::exact)
       .def_prop_ro("learns_in_parts", &FitOptions::learns_in_parts)

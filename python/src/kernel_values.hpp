@@ -18,11 +18,25 @@ struct Sum : Kernel {
   explicit Sum(Kernel kernel) : Kernel(std::move(kernel)) {}
 };
 
+// One kernel of some of the inputs.
+struct OnColumns : Kernel {
+  explicit OnColumns(Kernel kernel) : Kernel(std::move(kernel)) {}
+};
+
+// Several scalar kernels, or a vector field and scalar kernels, each of all inputs or of some.
+struct ProductOfKernels : Kernel {
+  explicit ProductOfKernels(Kernel kernel) : Kernel(std::move(kernel)) {}
+};
+
 // The kernel as an object of its class: Gaussian, ..., Decomposable, CurlFree, DivergenceFree, Spectral,
-// FromSignature or Sum.
+// FromSignature, OnColumns, Product or Sum.
 nb::object to_python(const Kernel& kernel);
 nb::object to_python(const ScalarKernel& kernel);
 nb::object to_python(const UserSpectrum& spectrum);  // of Python functions
+nb::object to_python(const InputColumns& columns);   // a list of numbers or names
+InputColumns to_columns(nb::handle columns);         // from one of them, or several
+// OnColumns or Product, of a term whose scalar kernel is a product and whose weight is its own.
+nb::object product_object(const Kernel& kernel);
 // Class of a term without what its weight has beyond the scalar kernel's own.
 nb::object unweighted(const Term& term);
 
@@ -30,6 +44,7 @@ void bind_scalar_kernels(nb::module_& m);
 void bind_pairwise_kernels(nb::module_& m);
 void bind_mixture_kernels(nb::module_& m);
 void bind_operator_kernels(nb::module_& m);
+void bind_products(nb::module_& m);
 void bind_spectral_kernels(nb::module_& m);
 
 }  // namespace carmina::python

@@ -130,6 +130,19 @@ void bind_kernels(nb::module_& m) {
           "__mul__", [](const Kernel& k, double factor) { return to_python(factor * k); }, nb::is_operator(),
           nb::sig("def __mul__(self, factor: float, /) -> Kernel"))
       .def(
+          "__mul__", [](const Kernel& a, const Kernel& b) { return to_python(a * b); }, nb::is_operator(),
+          nb::sig("def __mul__(self, other: Kernel, /) -> Kernel"))
+      .def(
+          "on", [](const Kernel& k, nb::handle columns) { return to_python(k.on(to_columns(columns))); },
+          nb::arg("columns"),
+          nb::sig("def on(self, columns: int | str | collections.abc.Sequence[int] | collections.abc.Sequence[str]) -> "
+                  "Kernel"),
+          "The kernel of some of the inputs: of columns by number, counted from 0, or by name.")
+      .def(
+          "_found_in",
+          [](const Kernel& k, const std::vector<std::string>& names) { return to_python(k.with_columns_found(names)); },
+          nb::arg("names"), "With columns by number.")
+      .def(
           "__rmul__", [](const Kernel& k, double factor) { return to_python(factor * k); }, nb::is_operator(),
           nb::sig("def __rmul__(self, factor: float, /) -> Kernel"))
       .def_prop_ro("n_outputs", &output_count, nb::sig("def n_outputs(self) -> int | None"),
@@ -150,6 +163,7 @@ void bind_kernels(nb::module_& m) {
   bind_pairwise_kernels(m);
   bind_mixture_kernels(m);
   bind_operator_kernels(m);
+  bind_products(m);
   bind_spectral_kernels(m);
   m.def(
       "make_kernel",

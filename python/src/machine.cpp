@@ -112,6 +112,24 @@ Machine calibrated(const Machine& self, double scale, double power, double floor
   });
 }
 
+// The same machine with the noise that is known, in the place of an estimate; errors of rows left out are in its unit.
+Machine with_noise(const Machine& self, double variance) {
+  require(variance > 0 && std::isfinite(variance), "noise_variance must be positive, found {}", variance);
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
+    FitRecord record = machine.record();
+    for (Index a = 0; a < record.noise.size(); ++a) {
+      if (record.left_out.size() > 0) record.left_out.col(a) *= std::sqrt(record.noise[a] / variance);
+    }
+    if (record.left_out.size() > 0) {
+      record.left_out.rightCols(1) *= std::sqrt(record.noise.mean() / variance);
+    }
+    record.noise.setConstant(variance);
+    return {KernelMachine<T>(machine.kernel(), machine.shared_map(), machine.coefficients(), machine.output_root(),
+                             machine.intercept(), std::move(record)),
+            self.estimator, self.encoder};
+  });
+}
+
 nb::list predict_parts(const Machine& self, nb::handle X, int threads) {
   nb::list result;
   self.visit([&]<class T>(const KernelMachine<T>& machine) {
@@ -161,6 +179,23 @@ nb::object deviation(const Machine& self, nb::handle X, int threads) {
 nb::object covariance(const Machine& self, nb::handle X, int threads) {
   return from_posterior(self, X, threads,
                         [](const auto& p, const auto& x, const Execution& e) { return p.covariance(x, e); });
+}
+
+nb::object derive(const Machine& self, const std::string& what, nb::handle X, int threads) {
+  const Derived derived = parse_derived(what);
+  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    const Rows<T> rows(X, "derivatives: X");
+    return nb::cast(to_numpy(run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
+      return carmina::derive<T>(machine, derived, rows.view(), execution);
+    })));
+  });
+}
+
+nb::object derived_deviation(const Machine& self, const std::string& what, nb::handle X, int threads) {
+  const Derived derived = parse_derived(what);
+  return from_posterior(self, X, threads, [&](const auto& p, const auto& x, const Execution& e) {
+    return p.derived_deviation(derived, x, e);
+  });
 }
 
 nb::object interval(const Machine& self, nb::handle X, double coverage, bool joint, int threads) {
@@ -245,10 +280,13 @@ void bind_machine(nb::module_& m) {
       .def("merge", &merge, nb::arg("other"), nb::arg("threads") = 0)
       .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
       .def("probabilities", &probabilities, nb::arg("X"), nb::arg("threads") = 0)
+      .def("with_noise", &with_noise, nb::arg("variance"))
       .def("calibrated", &calibrated, nb::arg("scale"), nb::arg("power"), nb::arg("floor"))
       .def_prop_ro("calibration", &calibration)
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
+      .def("derive", &derive, nb::arg("what"), nb::arg("X"), nb::arg("threads") = 0)
+      .def("derived_deviation", &derived_deviation, nb::arg("what"), nb::arg("X"), nb::arg("threads") = 0)
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
       .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
            "Low and high ends of each output: (n, 2 p).")

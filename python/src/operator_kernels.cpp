@@ -44,21 +44,35 @@ template <class K>
 void def_differential(nb::module_& m, const char* name, const char* doc) {
   nb::class_<K, Kernel> type(m, name, doc);
   // A name is a kernel without a width, which a fit finds.
-  type.def(nb::new_([name](const std::variant<std::string, Kernel>& scalar, bool bounded) {
-             if (const auto* kernel = std::get_if<Kernel>(&scalar))
-               return nb::cast(K(scalar_of(*kernel, name), bounded));
+  type.def(nb::new_([name](const std::variant<std::string, Kernel>& scalar, bool bounded, bool normalized) {
+             if (const auto* kernel = std::get_if<Kernel>(&scalar)) {
+               return to_python(K(scalar_of(*kernel, name), bounded, normalized));
+             }
              return nb::module_::import_("carmina._field_by_name")
-                 .attr("FieldByName")(name, std::get<std::string>(scalar), bounded);
+                 .attr("FieldByName")(name, std::get<std::string>(scalar), bounded, normalized);
            }),
-           nb::arg("scalar"), nb::arg("bounded") = false);
+           nb::arg("scalar"), nb::arg("bounded") = false, nb::arg("normalized") = false);
   def_scalar(type);
   type.def_prop_ro(
       "bounded", [](const K& k) { return has_bounded_features(k.terms()[0].coupling); },
       "Whether its features are bounded.");
+  type.def_prop_ro(
+      "normalized", [](const K& k) { return is_normalized(k.terms()[0].coupling); },
+      "Whether tr K(x, x) is the number of outputs.");
+  type.def("__repr__", [name](const K& k) {
+    const OutputCoupling& coupling = k.terms()[0].coupling;
+    return std::string(name) + "(scalar=" + nb::cast<std::string>(nb::repr(to_python(k.terms()[0].scalar))) +
+           (has_bounded_features(coupling) ? ", bounded=True" : "") +
+           (is_normalized(coupling) ? ", normalized=True" : "") + ")";
+  });
   type.def_prop_ro("_parameters", [](const K& k) {
     nb::dict parameters;
+    const OutputCoupling& coupling = k.terms()[0].coupling;
     parameters["scalar"] = to_python(k.terms()[0].scalar);
-    if (has_bounded_features(k.terms()[0].coupling)) parameters["bounded"] = true;
+    // Values alone are passed on by pickle, in the order of the arguments.
+    if (has_bounded_features(coupling) || is_normalized(coupling))
+      parameters["bounded"] = has_bounded_features(coupling);
+    if (is_normalized(coupling)) parameters["normalized"] = true;
     return parameters;
   });
 }
@@ -188,11 +202,14 @@ nb::object unweighted(const Term& term) {
   if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
     return nb::cast(Decomposable(term.scalar, matrix->A()));
   }
+  if (is_differential(term.coupling) && std::holds_alternative<Product>(term.scalar)) {
+    return product_object(Kernel(own_term(term.scalar, term.coupling)));
+  }
   if (const auto* curl = std::get_if<CurlFreeCoupling>(&term.coupling)) {
-    return nb::cast(CurlFree(term.scalar, curl->bounded));
+    return nb::cast(CurlFree(term.scalar, curl->bounded, curl->normalized));
   }
   if (const auto* divergence = std::get_if<DivergenceFreeCoupling>(&term.coupling)) {
-    return nb::cast(DivergenceFree(term.scalar, divergence->bounded));
+    return nb::cast(DivergenceFree(term.scalar, divergence->bounded, divergence->normalized));
   }
   if (const auto* spectrum = std::get_if<UserSpectrum>(&term.coupling)) return to_python(*spectrum);
   return to_python(term.scalar);
@@ -212,6 +229,9 @@ scalar : kernel or str
 bounded : bool, default=False
     The same kernel with other Fourier features, over `Gaussian` only: frequencies are drawn in proportion to their
     squared length and the features are bounded. In d dimensions (d − 1) / (d + 1) of the variance at distance 0 is left.
+normalized : bool, default=False
+    The kernel times a number, so that tr K(x, x) = p: functions have unit mean variance per component in any unit of
+    length. Without it a curl-free kernel is as large as 1 / ℓ².
 
 Examples
 --------
@@ -233,6 +253,9 @@ scalar : kernel or str
 bounded : bool, default=False
     The same kernel with other Fourier features, over `Gaussian` only: frequencies are drawn in proportion to their
     squared length and the features are bounded. A third of the variance at distance 0 is left.
+normalized : bool, default=False
+    The kernel times a number, so that tr K(x, x) = p: functions have unit mean variance per component in any unit of
+    length. Without it a curl-free kernel is as large as 1 / ℓ².
 
 Examples
 --------

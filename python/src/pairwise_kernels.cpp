@@ -125,6 +125,38 @@ array([[0.1]])
       .def_prop_ro("_parameters", [](const K&) { return nb::dict(); });
 }
 
+void def_linear_and_constant(nb::module_& m) {
+  nb::class_<Scalar<Linear>, Kernel>(m, "Linear",
+                                     R"(The linear kernel k(x, z) = ⟨x, z⟩: functions that are linear in the inputs.
+
+Beside others, a trend: `Linear().on("time") + Gaussian(2.0)`. Its features are the inputs, as many as there are.
+
+Examples
+--------
+>>> from carmina.kernels import Linear
+>>> Linear()([[1.0, 2.0]], [[3.0, 0.5]])
+array([[4.]])
+)")
+      .def(
+          "__init__", [](Scalar<Linear>* self) { new (self) Scalar<Linear>(Linear()); },
+          nb::sig("def __init__(self) -> None"))
+      .def_prop_ro("_parameters", [](const Scalar<Linear>&) { return nb::dict(); });
+  nb::class_<Scalar<Constant>, Kernel>(m, "Constant", R"(The constant kernel k(x, z) = 1: a constant that is penalised.
+
+Unlike the intercept, which is not. Its only feature is 1.
+
+Examples
+--------
+>>> from carmina.kernels import Constant, Linear
+>>> (2.0 * Constant() + Linear())([[1.0]], [[3.0]])
+array([[5.]])
+)")
+      .def(
+          "__init__", [](Scalar<Constant>* self) { new (self) Scalar<Constant>(Constant()); },
+          nb::sig("def __init__(self) -> None"))
+      .def_prop_ro("_parameters", [](const Scalar<Constant>&) { return nb::dict(); });
+}
+
 void def_callable(nb::module_& m) {
   using K = Scalar<Callable>;
   nb::class_<K, Kernel>(m, "Callable", R"(Any scalar kernel, given as a function; for exact fits and sketches only.
@@ -166,6 +198,7 @@ array([[4.]])
 void bind_pairwise_kernels(nb::module_& m) {
   def_polynomial(m);
   def_sobolev(m);
+  def_linear_and_constant(m);
   def_callable(m);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&HeldFunction::drop_all));
 }

@@ -53,7 +53,14 @@ Class<K> def_plain_class(nb::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 nb::object to_python(const ScalarKernel& kernel) {
-  return std::visit([]<class K>(const K& k) { return nb::cast(Scalar<K>(k)); }, kernel);
+  return std::visit(
+      []<class K>(const K& k) {
+        if constexpr (std::same_as<K, Product>)
+          return product_object(Kernel(k));
+        else
+          return nb::cast(Scalar<K>(k));
+      },
+      kernel);
 }
 
 void bind_scalar_kernels(nb::module_& m) {
@@ -161,6 +168,38 @@ array([[0.25]])
           nb::sig(
               "def __init__(self, length_scale: float | collections.abc.Sequence[float], shape: float = 1.0) -> None"))
       .def_prop_ro("shape", [](const Scalar<RationalQuadratic>& k) { return k.value().shape; }, "The shape a.");
+
+  def_class<Periodic>(m, "Periodic", R"(The periodic kernel k(x, z) = exp(−2 Σ_j sin²(π(x_j − z_j)/T) / ℓ²).
+
+Functions that repeat after a period T. Its spectral measure has lines at the multiples of 2π/T.
+
+Parameters
+----------
+period : float
+    T, in the unit of the inputs.
+length_scale : float or sequence of float, default=1.0
+    ℓ, or one per input dimension; without a unit: functions are alike over about ℓT/π.
+
+Examples
+--------
+>>> from carmina.kernels import Periodic
+>>> Periodic(24.0, 1.0)([[0.0]], [[24.0], [6.0]]).round(4)
+array([[1.    , 0.3679]])
+)",
+                      [](nb::dict& parameters, const Periodic& k) {
+                        parameters.clear();
+                        parameters["period"] = k.period;
+                        parameters["length_scale"] = to_python(k.length_scale);
+                      })
+      .def(
+          "__init__",
+          [](Scalar<Periodic>* self, double period, nb::handle width) {
+            new (self) Scalar<Periodic>(Periodic(to_length_scale(width), period));
+          },
+          nb::arg("period"), nb::arg("length_scale") = 1.0,
+          nb::sig("def __init__(self, period: float, length_scale: float | collections.abc.Sequence[float] = 1.0) -> "
+                  "None"))
+      .def_prop_ro("period", [](const Scalar<Periodic>& k) { return k.value().period; }, "The period T.");
 }
 
 }  // namespace carmina::python

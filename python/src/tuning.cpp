@@ -13,7 +13,7 @@ namespace {
 nb::dict to_dict(const Trial& trial) {
   nb::dict result;
   result["width_factor"] = trial.width_factor;
-  result["length_scale"] = length_scale_values(trial.kernel.terms()[0].scalar);
+  result["length_scale"] = first_width(trial.kernel);
   result["loss"] = to_python(trial.loss);
   result["alpha"] = trial.alpha;
   result["mean"] = trial.mean;

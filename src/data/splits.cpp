@@ -61,33 +61,38 @@ std::vector<Split> k_fold(Index n, Index folds, std::optional<std::uint64_t> see
   return splits;
 }
 
-std::vector<Split> group_k_fold(const std::vector<Index>& groups, Index folds, std::uint64_t seed) {
-  std::map<Index, std::vector<Index>> rows_of;
-  for (std::size_t i = 0; i < groups.size(); ++i) rows_of[groups[i]].push_back(static_cast<Index>(i));
-  std::vector<const std::vector<Index>*> all;
-  for (const auto& [group, rows] : rows_of) all.push_back(&rows);
-  const auto count = static_cast<Index>(all.size());
+std::vector<Split> group_k_fold(const std::vector<Index>& groups, Index folds, std::optional<std::uint64_t> seed) {
+  std::vector<std::vector<Index>> members;  // rows of each group, in the order of their first rows
+  std::map<Index, std::size_t> places;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto [at, is_new] = places.emplace(groups[i], members.size());
+    if (is_new) members.emplace_back();
+    members[at->second].push_back(static_cast<Index>(i));
+  }
+  const auto count = static_cast<Index>(members.size());
   require(folds >= 2 && folds <= count, "k_fold: the number of folds must be from 2 to the {} groups, found {}", count,
           folds);
-  std::vector<Index> order = shuffled_rows(count, Random(seed, Stream::split));
-  const auto size = [&](Index g) { return all[static_cast<std::size_t>(g)]->size(); };
+  std::vector<Index> order(members.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  if (seed) order = shuffled_rows(count, Random(*seed, Stream::split));
+  const auto size = [&](Index group) { return members[static_cast<std::size_t>(group)].size(); };
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return size(a) > size(b); });
-  std::vector<Split> splits(static_cast<std::size_t>(folds));
-  for (const Index g : order) {
-    const auto fewest = std::min_element(splits.begin(), splits.end(),
-                                         [](const Split& a, const Split& b) { return a.test.size() < b.test.size(); });
-    const std::vector<Index>& rows = *all[static_cast<std::size_t>(g)];
-    fewest->test.insert(fewest->test.end(), rows.begin(), rows.end());
+  std::vector<std::vector<Index>> tested(static_cast<std::size_t>(folds));
+  for (const Index group : order) {
+    const auto least = std::min_element(tested.begin(), tested.end(),
+                                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    const auto& rows = members[static_cast<std::size_t>(group)];
+    least->insert(least->end(), rows.begin(), rows.end());
   }
-  for (Split& split : splits) {
-    std::sort(split.test.begin(), split.test.end());
-    for (Index i = 0, at = 0; i < static_cast<Index>(groups.size()); ++i) {
-      if (at < static_cast<Index>(split.test.size()) && split.test[static_cast<std::size_t>(at)] == i) {
-        ++at;
-      } else {
-        split.train.push_back(i);
-      }
+  std::vector<Split> splits;
+  for (std::vector<Index>& test : tested) {
+    std::sort(test.begin(), test.end());
+    Split split;
+    for (Index i = 0; i < std::ssize(groups); ++i) {
+      if (!std::binary_search(test.begin(), test.end(), i)) split.train.push_back(i);
     }
+    split.test = std::move(test);
+    splits.push_back(std::move(split));
   }
   return splits;
 }

@@ -241,7 +241,7 @@ std::unique_ptr<FeatureRows> device_rows(const FourierMap<T>& map, const DataRow
             execution.device);
     return nullptr;
   }
-  if (map.structured() || map.phases().size() > 0 || rows.dim_out() == 0) return nullptr;
+  if (map.structured() || map.phases().size() > 0 || !map.amplitudes().empty() || rows.dim_out() == 0) return nullptr;
   if (request.automatic) {
     const PredictedSeconds seconds =
         predict_seconds(static_cast<double>(rows.rows()), static_cast<double>(rows.dim_in()),

@@ -7,14 +7,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace carmina {
-namespace {
 
 Random stream_of_term(std::uint64_t seed, Index i) {
   const Random random(seed, Stream::frequencies);
   return i == 0 ? random : random.child(static_cast<std::uint32_t>(i));
 }
+
+namespace {
 
 // Frequencies of bounded features have the density |L w|^2 / d times the Gaussian one (mathematics.md 1b, with L =
 // diag(l)), so their factors are those of the Gaussian one times sqrt(d) / |L w|.
@@ -30,19 +32,27 @@ Vector<double> stretches(const LengthScale& width, const Matrix<double>& W) {
 
 }  // namespace
 
-Expansion::Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_out) : W_(W), dim_out_(dim_out) {
-  const auto terms = static_cast<Index>(kernel.terms().size());
-  require(W.rows() % terms == 0, "expansion: {} frequencies for {} terms", W.rows(), terms);
-  const Index count = W.rows() / terms;
-  for (const Term& term : kernel.terms()) {
-    const Index first = static_cast<Index>(segments_.size()) * count;
-    const auto frequencies = W.middleRows(first, count);
+Expansion::Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_out)
+    : units_(W.rows()), dim_out_(dim_out) {
+  const std::vector<Index> counts = term_units_of(kernel.terms(), W.cols(), W.rows());
+  Index first = 0;
+  for (std::size_t t = 0; t < counts.size(); ++t) {
+    const Term& term = kernel.terms()[t];
+    const Index count = counts[t];
+    Matrix<double> frequencies = W.middleRows(first, count);
+    if (is_differential(term.coupling) && !place_of(term).columns.all()) {
+      frequencies = Matrix<double>(frequencies(Eigen::all, place_columns(term, W.cols())));
+    }
     OutputFactors factors(term.coupling, dim_out, frequencies);
     const Index width = factors.columns();
-    Vector<double> scale = Vector<double>::Constant(count, std::sqrt(term.weight * static_cast<double>(terms)));
-    if (has_bounded_features(term.coupling)) scale.array() *= stretches(length_scale(term.scalar), frequencies).array();
-    segments_.push_back({std::move(factors), first, count, width, dim_coef_, std::move(scale)});
+    Vector<double> scale = Vector<double>::Constant(
+        count, std::sqrt(full_weight(term, W.cols()) * static_cast<double>(units_) / static_cast<double>(count)));
+    if (has_bounded_features(term.coupling)) {
+      scale.array() *= stretches(length_scale(place_of(term).kernel), frequencies).array();
+    }
+    segments_.push_back({std::move(factors), std::move(frequencies), first, count, width, dim_coef_, std::move(scale)});
     dim_coef_ += 2 * count * width;
+    first += count;
   }
 }
 
@@ -53,7 +63,7 @@ Matrix<double> Expansion::expand(const Matrix<double>& theta) const {
       const double* y = theta.data() + s.offset + part * s.count * s.width;
       for (Index j = 0; j < s.count; ++j) {
         auto row = out.row(part * units() + s.first + j);
-        s.factors.multiply(j, W_.row(s.first + j).data(), y + j * s.width, row.data());
+        s.factors.multiply(j, s.W.row(j).data(), y + j * s.width, row.data());
         row *= s.scale[j];
       }
     }
@@ -68,7 +78,7 @@ Matrix<double> Expansion::contract(const Matrix<double>& R) const {
       double* y = theta.data() + s.offset + part * s.count * s.width;
       for (Index j = 0; j < s.count; ++j) {
         const double* z = R.row(part * units() + s.first + j).data();
-        s.factors.multiply_transposed(j, W_.row(s.first + j).data(), z, y + j * s.width);
+        s.factors.multiply_transposed(j, s.W.row(j).data(), z, y + j * s.width);
         Eigen::Map<Vector<double>>(y + j * s.width, s.width) *= s.scale[j];
       }
     }
@@ -79,7 +89,7 @@ Matrix<double> Expansion::contract(const Matrix<double>& R) const {
 Matrix<double> Expansion::columns(const Segment& s) const {
   Matrix<double> out(s.count * s.width, dim_out_);
   for (Index j = 0; j < s.count; ++j) {
-    out.middleRows(j * s.width, s.width) = s.scale[j] * s.factors.factor(j, W_.row(s.first + j).data()).transpose();
+    out.middleRows(j * s.width, s.width) = s.scale[j] * s.factors.factor(j, s.W.row(j).data()).transpose();
   }
   return out;
 }
@@ -130,21 +140,79 @@ Matrix<double> Expansion::gram(Eigen::Ref<const Matrix<double>, 0, Eigen::OuterS
 
 Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                                        Sampling sampling) {
-  const auto terms = static_cast<Index>(kernel.terms().size());
-  Index count = frequency_count(n_components);
+  const std::vector<Term>& terms = kernel.terms();
+  Index drawn = frequency_count(n_components);
   if (sampling == Sampling::phases) {
-    const bool alone = kernel.separable() && !std::holds_alternative<UserSpectrum>(kernel.terms()[0].coupling);
+    const bool alone = kernel.separable() && !std::holds_alternative<UserSpectrum>(terms[0].coupling) &&
+                       has_spectral_measure(terms[0].scalar);
     require(alone,
             "sampling 'phases' is known for one scalar kernel, alone or decomposable, not for a sum or for "
             "curl-free, divergence-free and Spectral kernels");
-    count = n_components;
+    drawn = n_components;
   }
-  Matrix<double> W(terms * count, dim_in);
-  for (Index i = 0; i < terms; ++i) {
-    W.middleRows(i * count, count) = sample_frequencies(kernel.terms()[static_cast<std::size_t>(i)], dim_in, count,
-                                                        stream_of_term(seed, i), sampling);
+  const std::vector<Index> counts = term_units(terms, dim_in, drawn);
+  Matrix<double> W(std::accumulate(counts.begin(), counts.end(), Index{0}), dim_in);
+  Index first = 0;
+  for (std::size_t t = 0; t < counts.size(); ++t) {
+    W.middleRows(first, counts[t]) =
+        sample_frequencies(terms[t], dim_in, counts[t], stream_of_term(seed, static_cast<Index>(t)), sampling);
+    first += counts[t];
   }
   return W;
+}
+
+Matrix<double> sample_place_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
+                                        Sampling sampling) {
+  const std::vector<Term>& terms = kernel.terms();
+  const auto shared = [&](const Term& term) { return place_is_shared(term, dim_in); };
+  if (std::none_of(terms.begin(), terms.end(), shared)) return {};
+  Matrix<double> W = sample_term_frequencies(kernel, dim_in, n_components, seed, sampling);
+  const std::vector<Index> counts = term_units(terms, dim_in, frequency_count(n_components));
+  Index first = 0;
+  for (std::size_t t = 0; t < counts.size(); ++t) {
+    if (shared(terms[t])) {
+      W.middleRows(first, counts[t]) = sample_factor_frequencies(
+          terms[t], dim_in, counts[t], stream_of_term(seed, static_cast<Index>(t)), sampling)[0];
+    }
+    first += counts[t];
+  }
+  return W;
+}
+
+Amplitudes term_amplitudes(const Kernel& kernel, Index dim_in, Index units) {
+  std::vector<std::vector<std::vector<Index>>> linear;  // of each term, the columns of its linear factors
+  std::size_t most = 0;
+  for (const Term& term : kernel.terms()) {
+    auto& own = linear.emplace_back();
+    for (const Product::Factor& factor : factors_of(term.scalar)) {
+      if (std::holds_alternative<Linear>(factor.kernel)) own.push_back(factor.columns.of(dim_in));
+    }
+    most = std::max(most, own.size());
+  }
+  if (most == 0) return {};
+  const std::vector<Index> counts = term_units_of(kernel.terms(), dim_in, units);
+  Amplitudes out{Matrix<Index>::Constant(units, static_cast<Index>(most), -1), Vector<double>::Ones(units)};
+  Index first = 0;
+  for (std::size_t t = 0; t < counts.size(); ++t) {
+    Index products = 1;
+    for (const auto& columns : linear[t]) products *= static_cast<Index>(columns.size());
+    require(products <= counts[t],
+            "kernel: linear factors have {} products of inputs, more than {} frequencies; take more components",
+            products, counts[t]);
+    for (Index i = 0; i < counts[t]; ++i) {
+      // Unit i has product i mod `products`, which share the units as evenly as they can.
+      const Index which = i % products, sharing = counts[t] / products + (which < counts[t] % products ? 1 : 0);
+      out.factors[first + i] = std::sqrt(static_cast<double>(counts[t]) / static_cast<double>(sharing));
+      Index rest = which;
+      for (std::size_t k = 0; k < linear[t].size(); ++k) {
+        const auto size = static_cast<Index>(linear[t][k].size());
+        out.columns(first + i, static_cast<Index>(k)) = linear[t][k][static_cast<std::size_t>(rest % size)];
+        rest /= size;
+      }
+    }
+    first += counts[t];
+  }
+  return out;
 }
 
 Vector<double> sample_term_phases(Index n_components, std::uint64_t seed) {

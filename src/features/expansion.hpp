@@ -13,10 +13,11 @@ namespace carmina {
 
 class Expansion {
  public:
-  // W (units, d): frequencies of the kernel's terms one after the other, as many for each.
+  // W (units, d): frequencies of the kernel's terms one after the other, as many for each that is drawn; those that
+  // factors are of (FourierMap::unit_frequencies).
   Expansion(const Kernel& kernel, const Matrix<double>& W, Index dim_out);
 
-  Index units() const { return W_.rows(); }
+  Index units() const { return units_; }
   Index dim_out() const { return dim_out_; }
   Index dim_coef() const { return dim_coef_; }
 
@@ -33,6 +34,7 @@ class Expansion {
   // The frequencies of one term. Its coefficients: (count, width) for the cosines, then for the sines.
   struct Segment {
     OutputFactors factors;
+    Matrix<double> W;                   // (count, d), or the columns that a vector field is of
     Index first, count, width, offset;  // width p': columns of B_j; offset of its coefficients
     // What B_j is multiplied with (count): sqrt(weight), what the scalar map's 1/sqrt(units) lacks, and of bounded
     // features what their measure lacks.
@@ -40,18 +42,28 @@ class Expansion {
   };
   Matrix<double> columns(const Segment& segment) const;  // (count width, p): row (j, b) is column b of B_j
 
-  Matrix<double> W_;
-  Index dim_out_, dim_coef_ = 0;
+  Index units_, dim_out_, dim_coef_ = 0;
   std::vector<Segment> segments_;
 };
 
 // The first `count` frequencies that the stream holds for a term: (count, dim_in).
 Matrix<double> sample_frequencies(const Term& term, Index dim_in, Index count, const Random& random,
                                   Sampling sampling = Sampling::iid);
+// Those of each factor of its product, which add up to them; zero in columns that a factor is not of.
+std::vector<Matrix<double>> sample_factor_frequencies(const Term& term, Index dim_in, Index count, const Random& random,
+                                                      Sampling sampling = Sampling::iid);
 HadamardFrequencies sample_hadamard(const Term& term, Index dim_in, Index count, const Random& random);
-// Frequencies of all terms, n_components / 2 for each, each term from a stream of its own: (terms n_components / 2, d).
+// Of which term i of a sum draws.
+Random stream_of_term(std::uint64_t seed, Index i);
+// Frequencies of all terms, n_components / 2 for each that is drawn, each term from a stream of its own: (units, d).
 Matrix<double> sample_term_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                                        Sampling sampling = Sampling::iid);
+// Those of factors of outputs where they are others (place_is_shared), the same for the rest; else empty.
+Matrix<double> sample_place_frequencies(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
+                                        Sampling sampling);
+// What the waves of Linear factors are multiplied with, a function of the kernel alone. Error where a product has fewer
+// units than its linear factors have products of inputs.
+Amplitudes term_amplitudes(const Kernel& kernel, Index dim_in, Index units);
 // With Sampling::phases n_components of them for the only term, and as many phases.
 Vector<double> sample_term_phases(Index n_components, std::uint64_t seed);
 // The same as signs and lengths, for kernels whose terms are all functions of |x - z|.

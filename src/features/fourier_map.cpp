@@ -11,10 +11,35 @@
 #include <vector>
 
 namespace carmina {
+
+Amplitudes Amplitudes::middle(Index first, Index count) const {
+  if (empty()) return {};
+  return {columns.middleRows(first, count), factors.segment(first, count)};
+}
+
 template <Real T>
-FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform)
-    : W_(std::move(frequencies)), transform_(std::move(transform)) {
+FourierMap<T>::FourierMap(Matrix<T> frequencies, InputTransform transform, Amplitudes amplitudes, Matrix<T> place)
+    : W_(std::move(frequencies)),
+      place_(std::move(place)),
+      amplitudes_(std::move(amplitudes)),
+      transform_(std::move(transform)) {
+  require(place_.size() == 0 || (place_.rows() == W_.rows() && place_.cols() == W_.cols()),
+          "FourierMap: {} x {} frequencies of factors, expected {} x {}", place_.rows(), place_.cols(), W_.rows(),
+          W_.cols());
+  require(amplitudes_.empty() || (amplitudes_.factors.size() == W_.rows() && amplitudes_.columns.rows() == W_.rows() &&
+                                  amplitudes_.columns.maxCoeff() < W_.cols()),
+          "FourierMap: amplitudes do not fit {} frequencies of {} inputs", W_.rows(), W_.cols());
   choose_products();
+}
+
+template <Real T>
+FourierMap<T> FourierMap<T>::units_from(Index first, Index count) const {
+  if (phases_.size() > 0) {
+    require(first == 0 && count == units(), "FourierMap: phases are of all units");
+    return *this;
+  }
+  return {frequencies().middleRows(first, count), transform_, amplitudes_.middle(first, count),
+          place_.size() > 0 ? Matrix<T>(place_.middleRows(first, count)) : Matrix<T>()};
 }
 
 template <Real T>
@@ -70,14 +95,32 @@ void FourierMap<T>::tile(const Prepared& in, Index first, Index count, T* out, I
     return;
   }
   if (!panels_.empty()) {
-    panels_.sincos_of_products(in.x, in.stride, in.rows, first, count, scale_, out, part_offset, ldo, in.past_caches);
-    return;
+    panels_.sincos_of_products(in.x, in.stride, in.rows, first, count, scale_, out, part_offset, ldo,
+                               in.past_caches && amplitudes_.empty());
+    return multiply_amplitudes(in, first, count, out, part_offset, ldo);
   }
   // X Wᵀ where the cosines will stand, then cosines over it and sines beside.
   products(in, first, count, out, ldo);
   for (Index i = 0; i < in.rows; ++i) {
     T* row = out + i * ldo;
     backend::sincos_scaled(row, scale_, row, row + part_offset, count);
+  }
+  multiply_amplitudes(in, first, count, out, part_offset, ldo);
+}
+
+template <Real T>
+void FourierMap<T>::multiply_amplitudes(const Prepared& in, Index first, Index count, T* out, Index part_offset,
+                                        Index ldo) const {
+  if (amplitudes_.empty()) return;
+  for (Index i = 0; i < in.rows; ++i) {
+    const T* const x = in.x + i * in.stride;
+    T* const row = out + i * ldo;
+    for (Index j = 0; j < count; ++j) {
+      T factor = static_cast<T>(amplitudes_.factors[first + j]);
+      for (const Index column : amplitudes_.columns.row(first + j)) factor *= column < 0 ? T(1) : x[column];
+      row[j] *= factor;
+      row[j + part_offset] *= factor;
+    }
   }
 }
 

@@ -20,6 +20,16 @@ Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index dim_in, Inde
 // The first `count` phases of the stream, uniform in [0, 2 pi).
 Vector<double> sample_phases(Index count, const Random& random);
 
+// What a unit's cosine and sine are multiplied with: factor_j prod_k x_(columns_jk), a column of -1 standing for 1. Of
+// kernels with Linear in them; empty where every unit is its cosine and sine.
+struct Amplitudes {
+  Matrix<Index> columns;   // (units, most linear factors)
+  Vector<double> factors;  // (units)
+
+  bool empty() const { return factors.size() == 0; }
+  Amplitudes middle(Index first, Index count) const;
+};
+
 // mathematics.md 1c: phi(x) = D^(-1/2) [cos<x, w_1>, ..., cos<x, w_D>, sin<x, w_1>, ..., sin<x, w_D>], so that
 // phi(x).phi(z) estimates k(x - z). A value: sampled once, then immutable.
 //
@@ -33,7 +43,8 @@ class FourierMap {
   static constexpr Index parts =
       2;  // a unit (frequency) gives a cosine and a sine; part k's columns start at k units()
 
-  FourierMap(Matrix<T> frequencies, InputTransform transform = {});
+  // `place`: where the factors of an operator-valued kernel are of other frequencies than the waves, these (units, d).
+  FourierMap(Matrix<T> frequencies, InputTransform transform = {}, Amplitudes amplitudes = {}, Matrix<T> place = {});
   FourierMap(HadamardFrequencies frequencies, InputTransform transform = {});
   FourierMap(Matrix<T> frequencies, Vector<T> phases, InputTransform transform = {});
   // Frequencies of the kernel's spectral measure, a function of (seed, index) alone: a larger map begins with a
@@ -53,7 +64,13 @@ class FourierMap {
   const HadamardFrequencies* structured() const { return structure_ ? &structure_->frequencies : nullptr; }
   const Vector<T>& phases() const { return phases_; }  // empty where a unit has a cosine and a sine
   // For an Expansion: a row for each unit. With phases only their number counts: the kernel is separable.
-  Matrix<double> unit_frequencies() const { return frequencies().topRows(units()).template cast<double>(); }
+  Matrix<double> unit_frequencies() const {
+    return (place_.size() > 0 ? place_ : Matrix<T>(frequencies().topRows(units()))).template cast<double>();
+  }
+  const Matrix<T>& place() const { return place_; }  // empty: the frequencies themselves
+  const Amplitudes& amplitudes() const { return amplitudes_; }
+  // The map of some of its units, whose features are larger: by the root of how many times fewer they are.
+  FourierMap units_from(Index first, Index count) const;
   const InputTransform& transform() const { return transform_; }
 
   // The two steps of evaluating a tile of rows (see map_operations.hpp).
@@ -90,8 +107,11 @@ class FourierMap {
   // Phases of all units of a block for rows [first, first + rows) of the prepared ones: (rows, n)
   void block_phases(const Prepared& in, Index first, Index rows, Index block, T* out, Index ldo) const;
 
-  Matrix<T> W_;
+  void multiply_amplitudes(const Prepared& rows, Index first, Index count, T* out, Index part_offset, Index ldo) const;
+
+  Matrix<T> W_, place_;
   Vector<T> phases_;
+  Amplitudes amplitudes_;
   Matrix<double> wide_;                         // W in double, only where float phases would not do
   backend::RowPanels<T> panels_;                // W again, only where inputs are few
   std::shared_ptr<const Structure> structure_;  // in the place of W

@@ -48,6 +48,19 @@ Matrix<double> draw(const K& k, Index d, Index count, const Random& random, Samp
   return W;
 }
 
+Matrix<double> draw(const Periodic& k, Index d, Index count, const Random& random, Sampling sampling) {
+  require(sampling != Sampling::orthogonal, "sampling 'orthogonal' needs a kernel of |x - z|; the {} kernel is not",
+          k.name);
+  Matrix<double> W(count, d);
+  if (sampling == Sampling::sobol) {
+    const Matrix<double> points = sobol_points(count, d, random);
+    for (Index i = 0; i < count; ++i) k.quasi_frequency(points.row(i).data(), d, W.row(i).data());
+  } else {
+    for (Index i = 0; i < count; ++i) k.frequency(random, i, d, W.row(i).data());
+  }
+  return W;
+}
+
 Matrix<double> draw(const SpectralMixture& k, Index d, Index count, const Random& random, Sampling sampling) {
   require(sampling != Sampling::orthogonal, "sampling 'orthogonal' needs a kernel of |x - z|; the {} kernel is not",
           k.name);
@@ -85,6 +98,16 @@ struct WeightedGaussian {
   }
 };
 
+// What Linear and Constant have: waves of frequency 0.
+Matrix<double> draw_factor(const Product::Factor& factor, bool bounded, Index own, Index count, const Random& random,
+                           Sampling sampling) {
+  if (explicit_features(factor.kernel, own) > 0) return Matrix<double>::Zero(count, own);
+  if (!bounded) return sample_frequencies(factor.kernel, own, count, random, sampling);
+  const LengthScale& width = length_scale(factor.kernel);
+  width.check_dimension(kernel_name(factor.kernel), own);
+  return draw(WeightedGaussian{width}, own, count, random, sampling);
+}
+
 }  // namespace
 
 Index frequency_count(Index n_components) {
@@ -107,8 +130,13 @@ Vector<double> sample_phases(Index count, const Random& random) {
 Matrix<double> sample_frequencies(const ScalarKernel& kernel, Index d, Index count, const Random& random,
                                   Sampling sampling) {
   if (sampling == Sampling::hadamard) return sample_hadamard(kernel, d, count, random).matrix();
+  if (explicit_features(kernel, d) > 0) return Matrix<double>::Zero(count, d);
+  if (std::holds_alternative<Product>(kernel)) {
+    return sample_frequencies(Term{1, kernel, Independent{}}, d, count, random, sampling);
+  }
   require_spectral_measure(kernel);
   check_dimension(kernel, d);
+  if (const auto* periodic = std::get_if<Periodic>(&kernel)) return draw(*periodic, d, count, random, sampling);
   if (const auto* mixture = std::get_if<SpectralMixture>(&kernel)) return draw(*mixture, d, count, random, sampling);
   Matrix<double> W(count, d);
   visit_stationary([&](const auto& k) { W = draw(k, d, count, random, sampling); }, kernel);
@@ -119,6 +147,7 @@ HadamardFrequencies sample_hadamard(const Term& term, Index d, Index count, cons
   require(!std::holds_alternative<UserSpectrum>(term.coupling),
           "sampling 'hadamard' is not known for a Spectral kernel, only 'iid'");
   require(!has_bounded_features(term.coupling), "sampling 'hadamard' is not known for bounded features");
+  require(!std::holds_alternative<Product>(term.scalar), "sampling 'hadamard' is not known for products of kernels");
   return sample_hadamard(term.scalar, d, count, random);
 }
 
@@ -129,9 +158,30 @@ Matrix<double> sample_frequencies(const Term& term, Index d, Index count, const 
             sampling_name(sampling));
     return checked_frequencies(**spectrum, count, d, random);
   }
-  if (!has_bounded_features(term.coupling)) return sample_frequencies(term.scalar, d, count, random, sampling);
-  length_scale(term.scalar).check_dimension(kernel_name(term.scalar), d);
-  return draw(WeightedGaussian{length_scale(term.scalar)}, d, count, random, sampling);
+  // Factor 0 has the term's own stream, so that a kernel alone and the first of a product draw the same.
+  const std::vector<Matrix<double>> pieces = sample_factor_frequencies(term, d, count, random, sampling);
+  Matrix<double> W = pieces[0];
+  for (std::size_t f = 1; f < pieces.size(); ++f) W += pieces[f];
+  return W;
+}
+
+std::vector<Matrix<double>> sample_factor_frequencies(const Term& term, Index d, Index count, const Random& random,
+                                                      Sampling sampling) {
+  constexpr std::uint32_t first_child = 0x8000;
+  const bool bounded = has_bounded_features(term.coupling);
+  std::vector<Matrix<double>> pieces;
+  for (const Product::Factor& factor : factors_of(term.scalar)) {
+    if (!has_fourier_features(factor.kernel)) require_spectral_measure(factor.kernel);
+    const auto f = static_cast<std::uint32_t>(pieces.size());
+    const Random stream = f == 0 ? random : random.child(first_child + f);
+    const std::vector<Index> columns = factor.columns.of(d);
+    const Matrix<double> own =
+        draw_factor(factor, bounded && f == 0, static_cast<Index>(columns.size()), count, stream, sampling);
+    Matrix<double> piece = Matrix<double>::Zero(count, d);
+    for (std::size_t k = 0; k < columns.size(); ++k) piece.col(columns[k]) = own.col(static_cast<Index>(k));
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
 }
 
 }  // namespace carmina

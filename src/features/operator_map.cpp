@@ -6,6 +6,7 @@
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace carmina {
@@ -21,38 +22,62 @@ struct PairRun {
 
 class TermEvaluator {
  public:
-  TermEvaluator(const Term& term, Index d, Index p) : term_(term), d_(d), p_(p) {
+  TermEvaluator(const Term& term, Index d, Index p) : d_(d), p_(p), weight_(term.weight) {
     if (const auto* spectrum = std::get_if<UserSpectrum>(&term.coupling)) {
       spectrum_ = &**spectrum;
       if (!spectrum_->has_values()) checked_values(*spectrum_, Matrix<double>::Zero(1, d));  // says why there are none
       return;
     }
-    stationary_ = is_stationary(term.scalar);
-    if (stationary_) {
-      const LengthScale& width = length_scale(term.scalar);
-      inverse_square_ = Vector<double>::NullaryExpr(d, [&](Index j) { return 1 / (width[j] * width[j]); });
-      inverse_ = inverse_square_.cwiseSqrt();
-    }
+    weight_ = full_weight(term, d);
     differential_ = is_differential(term.coupling);
     curl_ = std::holds_alternative<CurlFreeCoupling>(term.coupling);
-    if (differential_) mixture_ = std::get_if<SpectralMixture>(&term.scalar);
+    columns_ = InputColumns().of(d);
+    if (differential_) {
+      Product::Factor place = place_of(term);
+      columns_ = place.columns.of(d);
+      scalar_ = std::move(place.kernel);
+      beside_ = beside_place(term);
+      if (const auto* mixture = std::get_if<SpectralMixture>(&scalar_)) mixture_ = *mixture;
+    } else {
+      scalar_ = term.scalar;
+    }
+    size_ = static_cast<Index>(columns_.size());
+    stationary_ = is_stationary(scalar_);
+    if (stationary_) {
+      const LengthScale& width = length_scale(scalar_);
+      inverse_square_ = Vector<double>::NullaryExpr(size_, [&](Index j) { return 1 / (width[j] * width[j]); });
+      inverse_ = inverse_square_.cwiseSqrt();
+    }
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) A_ = matrix->A();
   }
 
   // Whether `run` makes what a row needs of its anchors; else `values` does, for several rows.
-  bool row_by_row() const { return stationary_ || mixture_ != nullptr; }
+  bool row_by_row() const { return stationary_ || mixture_; }
 
   // Values (rows, count) of a kernel that is not stationary, for several rows at once.
   void values(const double* x, Index rows, const Matrix<double>& Z, Index begin, Index count, double* out) const {
-    check_inputs(term_.scalar, x, rows * d_);
+    check_inputs(scalar_, x, rows * d_);
     std::visit(
         [&]<class K>(const K& k) {
           if constexpr (Pairwise<K>) k.values(x, rows, Z.row(begin).data(), count, d_, out, count);
         },
-        term_.scalar);
+        scalar_);
   }
 
-  void run(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
+  // `alone`: without the factors that multiply a vector field.
+  void run(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs,
+           bool alone = false) const {
+    run_place(x, Z, begin, count, pairs);
+    if (!beside_ || alone) return;
+    std::vector<double> factors(static_cast<std::size_t>(count));
+    pair_values(*beside_, x, 1, Z.row(begin).data(), count, d_, factors.data(), count);
+    const std::size_t each = pairs.value.size() / factors.size();
+    for (std::size_t i = 0; i < pairs.value.size(); ++i) pairs.value[i] *= factors[i / each];
+    if (mixture_) return;
+    for (std::size_t i = 0; i < factors.size(); ++i) pairs.first[i] *= factors[i], pairs.second[i] *= factors[i];
+  }
+
+  void run_place(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
     if (spectrum_ != nullptr) {
       const Matrix<double> deltas =
           (-Z.middleRows(begin, count)).rowwise() + Eigen::Map<const Vector<double>>(x, d_).transpose();
@@ -60,15 +85,15 @@ class TermEvaluator {
       pairs.value.assign(K.data(), K.data() + K.size());
       return;
     }
-    if (mixture_ != nullptr) return run_mixture(x, Z, begin, count, pairs);
+    if (mixture_) return run_mixture(x, Z, begin, count, pairs);
     visit_stationary(
         [&](const auto& k) {
           constexpr bool squared = std::remove_cvref_t<decltype(k)>::distance == Distance::squared;
           pairs.value.resize(static_cast<std::size_t>(count));
           for (Index i = 0; i < count; ++i) {
             double sum = 0;
-            for (Index j = 0; j < d_; ++j) {
-              const double delta = (x[j] - Z(begin + i, j)) * inverse_[j];
+            for (Index j = 0; j < size_; ++j) {
+              const double delta = (x[column(j)] - Z(begin + i, column(j))) * inverse_[j];
               sum += squared ? delta * delta : std::abs(delta);
             }
             pairs.value[static_cast<std::size_t>(i)] = sum;
@@ -84,18 +109,18 @@ class TermEvaluator {
             k.of_distances(pairs.value.data(), count);
           }
         },
-        term_.scalar);
+        scalar_);
   }
 
   // block (p, p) += K(x, z), from pair i of a run.
   void add_block(const double* x, const double* z, const PairRun& pairs, std::size_t i, double* block) const {
     if (has_blocks()) {
       const double* K = pairs.value.data() + static_cast<Index>(i) * p_ * p_;
-      for (Index a = 0; a < p_ * p_; ++a) block[a] += term_.weight * K[a];
+      for (Index a = 0; a < p_ * p_; ++a) block[a] += weight_ * K[a];
       return;
     }
     if (!differential_) {
-      const double k = term_.weight * pairs.value[i];
+      const double k = weight_ * pairs.value[i];
       for (Index a = 0; a < p_; ++a) {
         if (A_.size() == 0) {
           block[a * p_ + a] += k;
@@ -105,12 +130,13 @@ class TermEvaluator {
       }
       return;
     }
-    const double first = -term_.weight * pairs.first[i], second = -term_.weight * pairs.second[i];
+    const double first = -weight_ * pairs.first[i], second = -weight_ * pairs.second[i];
     const double sign = curl_ ? 1 : -1;
     double trace = 0;
     for (Index a = 0; a < p_; ++a) {
-      const double ua = (x[a] - z[a]) * inverse_square_[a];
-      for (Index b = 0; b < p_; ++b) block[a * p_ + b] += sign * second * ua * (x[b] - z[b]) * inverse_square_[b];
+      const double ua = (x[column(a)] - z[column(a)]) * inverse_square_[a];
+      for (Index b = 0; b < p_; ++b)
+        block[a * p_ + b] += sign * second * ua * (x[column(b)] - z[column(b)]) * inverse_square_[b];
       block[a * p_ + a] += sign * first * inverse_square_[a];
       trace += first * inverse_square_[a] + second * ua * ua;
     }
@@ -123,12 +149,12 @@ class TermEvaluator {
     if (has_blocks()) {
       const double* K = pairs.value.data() + static_cast<Index>(i) * p_ * p_;
       for (Index a = 0; a < p_; ++a) {
-        for (Index b = 0; b < p_; ++b) out[a] += term_.weight * K[a * p_ + b] * c[b];
+        for (Index b = 0; b < p_; ++b) out[a] += weight_ * K[a * p_ + b] * c[b];
       }
       return;
     }
     if (!differential_) {
-      const double k = term_.weight * pairs.value[i];
+      const double k = weight_ * pairs.value[i];
       if (A_.size() == 0) {
         for (Index a = 0; a < p_; ++a) out[a] += k * c[a];
       } else {
@@ -138,15 +164,16 @@ class TermEvaluator {
       }
       return;
     }
-    const double first = -term_.weight * pairs.first[i], second = -term_.weight * pairs.second[i];
+    const double first = -weight_ * pairs.first[i], second = -weight_ * pairs.second[i];
     double dot = 0, trace = 0;
     for (Index a = 0; a < p_; ++a) {
-      const double ua = (x[a] - z[a]) * inverse_square_[a];
+      const double ua = (x[column(a)] - z[column(a)]) * inverse_square_[a];
       dot += ua * c[a];
       trace += first * inverse_square_[a] + second * ua * ua;
     }
     for (Index a = 0; a < p_; ++a) {
-      const double curl = first * inverse_square_[a] * c[a] + second * dot * (x[a] - z[a]) * inverse_square_[a];
+      const double curl =
+          first * inverse_square_[a] * c[a] + second * dot * (x[column(a)] - z[column(a)]) * inverse_square_[a];
       out[a] += curl_ ? curl : trace * c[a] - curl;
     }
   }
@@ -155,9 +182,9 @@ class TermEvaluator {
   // K_curl, or K_div = tr(K_curl) I - K_curl.
   void run_mixture(const double* x, const Matrix<double>& Z, Index begin, Index count, PairRun& pairs) const {
     pairs.value.resize(static_cast<std::size_t>(count * p_ * p_));
-    Vector<double> delta(d_);
+    Vector<double> delta(size_);
     for (Index i = 0; i < count; ++i) {
-      for (Index j = 0; j < d_; ++j) delta[j] = x[j] - Z(begin + i, j);
+      for (Index j = 0; j < size_; ++j) delta[j] = x[column(j)] - Z(begin + i, column(j));
       Eigen::Map<Matrix<double>> K(pairs.value.data() + i * p_ * p_, p_, p_);
       mixture_->negative_hessian(delta.data(), K.data());
       if (curl_) continue;
@@ -166,14 +193,19 @@ class TermEvaluator {
       K.diagonal().array() += trace;
     }
   }
-  bool has_blocks() const { return spectrum_ != nullptr || mixture_ != nullptr; }
+  bool has_blocks() const { return spectrum_ != nullptr || mixture_; }
 
-  const Term& term_;
-  Index d_, p_;
+  Index column(Index j) const { return columns_[static_cast<std::size_t>(j)]; }
+
+  Index d_, p_, size_ = 0;
+  double weight_ = 1;
+  ScalarKernel scalar_ = Gaussian(1.0);  // of a differential term that of the place
+  std::vector<Index> columns_;           // which it is of, `size_` in all
+  std::optional<ScalarKernel> beside_;   // what multiplies a differential term
   Vector<double> inverse_, inverse_square_;
   bool stationary_ = true, differential_ = false, curl_ = false;
-  const Spectrum* spectrum_ = nullptr;        // of the term, whose scalar kernel is then not used
-  const SpectralMixture* mixture_ = nullptr;  // of a differential term
+  const Spectrum* spectrum_ = nullptr;      // of the term, whose scalar kernel is then not used
+  std::optional<SpectralMixture> mixture_;  // of a differential term
   Matrix<double> A_;
 };
 
@@ -284,7 +316,7 @@ Vector<double> OperatorMap<T>::diagonal() const {
     const TermEvaluator evaluator(term, dim_in(), p);
     const Vector<double> values = kernel_diagonal<double>(term.scalar, points_);
     PairRun pairs{{1.0}, {}, {}};
-    if (evaluator.row_by_row()) evaluator.run(points_.row(0).data(), points_, 0, 1, pairs);
+    if (evaluator.row_by_row()) evaluator.run(points_.row(0).data(), points_, 0, 1, pairs, true);
     Matrix<double> block = Matrix<double>::Zero(p, p);  // for k(x, x) = 1
     evaluator.add_block(points_.row(0).data(), points_.row(0).data(), pairs, 0, block.data());
     out += values * block.diagonal().transpose();

@@ -4,6 +4,13 @@
 
 namespace carmina {
 
+// From frequencies that have been drawn: what else the kernel's map has is a function of the kernel.
+template <Real T>
+FourierMap<T> map_of_frequencies(const Kernel& kernel, Matrix<T> W, Matrix<T> place, InputTransform transform = {}) {
+  Amplitudes amplitudes = term_amplitudes(kernel, W.cols(), W.rows());
+  return {std::move(W), std::move(transform), std::move(amplitudes), std::move(place)};
+}
+
 template <Real T>
 FourierMap<T> sample_term_map(const Kernel& kernel, Index dim_in, Index n_components, std::uint64_t seed,
                               Sampling sampling, InputTransform transform = {}) {
@@ -14,7 +21,8 @@ FourierMap<T> sample_term_map(const Kernel& kernel, Index dim_in, Index n_compon
   if (sampling == Sampling::phases) {
     return {std::move(W), sample_term_phases(n_components, seed).template cast<T>(), std::move(transform)};
   }
-  return {std::move(W), std::move(transform)};
+  Matrix<T> place = sample_place_frequencies(kernel, dim_in, n_components, seed, sampling).template cast<T>();
+  return map_of_frequencies<T>(kernel, std::move(W), std::move(place), std::move(transform));
 }
 
 }  // namespace carmina

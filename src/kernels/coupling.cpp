@@ -23,14 +23,19 @@ std::string coupling_name(const OutputCoupling& coupling) {
   return std::visit([]<class C>(const C&) -> std::string { return C::name; }, coupling);
 }
 
-OutputCoupling parse_coupling(const std::string& word, bool bounded) {
+OutputCoupling parse_coupling(const std::string& word, bool bounded, bool normalized) {
   const std::string name = word == "independent" ? Independent::name : word == "factors" ? LearntFactors::name : word;
   for (OutputCoupling coupling : plain_couplings()) {
     if (name != coupling_name(coupling)) continue;
     require(!bounded || is_differential(coupling), "bounded features are for curl-free and divergence-free, found '{}'",
             word);
-    if (auto* curl = std::get_if<CurlFreeCoupling>(&coupling)) curl->bounded = bounded;
-    if (auto* divergence = std::get_if<DivergenceFreeCoupling>(&coupling)) divergence->bounded = bounded;
+    require(!normalized || is_differential(coupling),
+            "normalized sizes are for curl-free and divergence-free, found '{}'", word);
+    std::visit(
+        [&](auto& c) {
+          if constexpr (requires { c.bounded; }) c.bounded = bounded, c.normalized = normalized;
+        },
+        coupling);
     return coupling;
   }
   fail("the coupling of outputs must be one of '{}', found '{}'", join_text(coupling_names(), "', '"), word);
@@ -40,6 +45,15 @@ bool has_bounded_features(const OutputCoupling& coupling) {
   return std::visit(
       [](const auto& c) {
         if constexpr (requires { c.bounded; }) return c.bounded;
+        return false;
+      },
+      coupling);
+}
+
+bool is_normalized(const OutputCoupling& coupling) {
+  return std::visit(
+      [](const auto& c) {
+        if constexpr (requires { c.normalized; }) return c.normalized;
         return false;
       },
       coupling);

@@ -72,6 +72,17 @@ void Sobolev1::check_inputs(const T* x, Index size) const {
        *negative);
 }
 
+template <Real T>
+void Linear::values(const T* X, Index rows, const T* Z, Index count, Index d, T* out, Index ldo) const {
+  for (Index i = 0; i < rows; ++i) std::fill_n(out + i * ldo, count, T(0));
+  backend::add_product_few(X, d, rows, d, Z, d, count, out, ldo);
+}
+
+template <Real T>
+void Constant::values(const T*, Index rows, const T*, Index count, Index, T* out, Index ldo) const {
+  for (Index i = 0; i < rows; ++i) std::fill_n(out + i * ldo, count, T(1));
+}
+
 Callable::Callable(Function function, const void* identity)
     : function_(std::make_shared<const Function>(std::move(function))),
       identity_(identity ? identity : function_.get()) {
@@ -96,6 +107,8 @@ void Callable::values(const T* X, Index rows, const T* Z, Index count, Index d, 
   template void Polynomial::values(const T*, Index, const T*, Index, Index, T*, Index) const; \
   template void Sobolev1::values(const T*, Index, const T*, Index, Index, T*, Index) const;   \
   template void Sobolev1::check_inputs(const T*, Index) const;                                \
+  template void Linear::values(const T*, Index, const T*, Index, Index, T*, Index) const;     \
+  template void Constant::values(const T*, Index, const T*, Index, Index, T*, Index) const;   \
   template void Callable::values(const T*, Index, const T*, Index, Index, T*, Index) const;
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)

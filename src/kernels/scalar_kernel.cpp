@@ -4,6 +4,8 @@
 #include <carmina/core/error.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 
+#include <algorithm>
+#include <concepts>
 #include <utility>
 
 namespace carmina {
@@ -17,7 +19,15 @@ KernelParameters parameters_of_kernel(const K& kernel) {
 
 // What is more than numbers by name has none.
 template <class K>
-constexpr bool has_a_name = !std::same_as<K, Callable> && !std::same_as<K, SpectralMixture>;
+constexpr bool has_a_name =
+    !std::same_as<K, Callable> && !std::same_as<K, SpectralMixture> && !std::same_as<K, Product>;
+
+constexpr Index most_explicit = 1000000;
+
+template <class K>
+constexpr bool has_a_width = requires(const K& k) {
+  { k.length_scale } -> std::convertible_to<LengthScale>;
+};
 
 template <class K>
 K with_given(const std::optional<LengthScale>& width, const KernelParameters& given) {
@@ -27,7 +37,7 @@ K with_given(const std::optional<LengthScale>& width, const KernelParameters& gi
     numbers[key] = value;
   }
   return with_parameters<K>([&](const auto&... one) {
-    if constexpr (Stationary<K>) {
+    if constexpr (has_a_width<K>) {
       return K(width.value_or(1.0), numbers.at(one.name)...);
     } else {
       require(!width, "the {} kernel has no length scale", K::name);
@@ -76,10 +86,38 @@ bool is_stationary(const ScalarKernel& kernel) {
 }
 
 bool has_spectral_measure(const ScalarKernel& kernel) {
-  return is_stationary(kernel) || std::holds_alternative<SpectralMixture>(kernel);
+  if (const auto* product = std::get_if<Product>(&kernel)) {
+    return std::ranges::all_of(product->factors(), [](const auto& f) { return has_spectral_measure(f.kernel); });
+  }
+  return is_stationary(kernel) || std::holds_alternative<SpectralMixture>(kernel) ||
+         std::holds_alternative<Periodic>(kernel);
+}
+
+bool has_fourier_features(const ScalarKernel& kernel) {
+  return std::ranges::all_of(factors_of(kernel), [](const Product::Factor& f) {
+    return has_spectral_measure(f.kernel) || explicit_features(f.kernel, 1) > 0;
+  });
+}
+
+Index explicit_features(const ScalarKernel& kernel, Index d) {
+  if (std::holds_alternative<Linear>(kernel)) return d;
+  if (std::holds_alternative<Constant>(kernel)) return 1;
+  const auto* product = std::get_if<Product>(&kernel);
+  if (!product) return 0;
+  Index count = 1;
+  for (const Product::Factor& factor : product->factors()) {
+    count *= explicit_features(factor.kernel, factor.columns.all() ? d : factor.columns.count());
+    require(count <= most_explicit, "kernel: a product of linear kernels has more than {} features", most_explicit);
+  }
+  return count;
 }
 
 double own_weight(const ScalarKernel& kernel) {
+  if (const auto* product = std::get_if<Product>(&kernel)) {
+    double weight = 1;
+    for (const Product::Factor& factor : product->factors()) weight *= own_weight(factor.kernel);
+    return weight;
+  }
   const auto* mixture = std::get_if<SpectralMixture>(&kernel);
   return mixture ? mixture->total() : 1;
 }
@@ -91,6 +129,9 @@ void require_stationary(const ScalarKernel& kernel) {
 
 void require_spectral_measure(const ScalarKernel& kernel) {
   if (has_spectral_measure(kernel)) return;
+  for (const Product::Factor& factor : factors_of(kernel)) {
+    if (std::holds_alternative<Product>(kernel)) require_spectral_measure(factor.kernel);
+  }
   fail("the {} kernel is not a function of x - z, so it has no spectral measure; use approximation='exact' or a sketch",
        kernel_name(kernel));
 }
@@ -99,12 +140,27 @@ const LengthScale& length_scale(const ScalarKernel& kernel) {
   return visit_stationary([](const auto& k) -> const LengthScale& { return k.length_scale; }, kernel);
 }
 
+const LengthScale* width_of(const ScalarKernel& kernel) {
+  return std::visit(
+      []<class K>(const K& k) -> const LengthScale* {
+        if constexpr (has_a_width<K>) return &k.length_scale;
+        return nullptr;
+      },
+      kernel);
+}
+
 std::vector<double> length_scale_values(const ScalarKernel& kernel) {
-  return is_stationary(kernel) ? length_scale(kernel).values() : std::vector<double>{};
+  const LengthScale* width = width_of(kernel);
+  return width ? width->values() : std::vector<double>{};
+}
+
+bool has_width(const ScalarKernel& kernel) {
+  return std::ranges::any_of(factors_of(kernel), [](const auto& factor) { return is_stationary(factor.kernel); });
 }
 
 void check_dimension(const ScalarKernel& kernel, Index d) {
-  if (is_stationary(kernel)) length_scale(kernel).check_dimension(kernel_name(kernel), d);
+  if (const LengthScale* width = width_of(kernel)) width->check_dimension(kernel_name(kernel), d);
+  if (const auto* product = std::get_if<Product>(&kernel)) product->check_dimension(d);
   if (const auto* mixture = std::get_if<SpectralMixture>(&kernel)) {
     require(mixture->dim_in() == d, "SpectralMixture: means and scales are for inputs of {} columns, found {}",
             mixture->dim_in(), d);
@@ -113,6 +169,9 @@ void check_dimension(const ScalarKernel& kernel, Index d) {
 
 const char* why_not_differentiable(const ScalarKernel& kernel) {
   if (std::holds_alternative<SpectralMixture>(kernel)) return nullptr;
+  if (std::holds_alternative<Product>(kernel)) {
+    return "a product stands beside such a kernel, CurlFree(k1) * k2, not within it";
+  }
   return is_stationary(kernel) ? visit_stationary([](const auto& k) { return k.why_not_differentiable(); }, kernel)
                                : "the kernel is not a function of x - z";
 }

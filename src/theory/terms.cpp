@@ -11,7 +11,13 @@ namespace carmina::theory {
 Index outputs_of(const Kernel& kernel, Index dim_in) {
   require(dim_in > 0, "theory: inputs need at least one column, found {}", dim_in);
   const Index p = kernel.n_outputs(dim_in).value_or(1);
-  for (const Term& term : kernel.terms()) require_spectral_measure(term.scalar);
+  for (const Term& term : kernel.terms()) {
+    require_spectral_measure(term.scalar);
+    require(is_stationary(term.scalar) || std::holds_alternative<SpectralMixture>(term.scalar),
+            "theory: nothing is known of the kernel '{}'", kernel_name(term.scalar));
+    require(!is_normalized(term.coupling),
+            "theory: bounds are known for fields as in the papers; take normalized=False and a multiple");
+  }
   kernel.check_dimensions(dim_in, p);
   return p;
 }

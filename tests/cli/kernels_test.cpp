@@ -106,7 +106,7 @@ TEST_F(Kernels, ThatAreNotFunctionsOfADifference) {
 
 TEST_F(Kernels, OfVectorFields) {
   for (const std::string kind : {"curl-free", "divergence-free"}) {
-    options_.coupling = parse_coupling(kind);
+    options_.coupling = parse_coupling(kind, false, true);
     for (const std::string approximation : {"fourier", "exact"}) {
       options_.approximation = approximation;
       EXPECT_THAT(fit({"--operator", kind, "--approximation", approximation}),
@@ -117,7 +117,7 @@ TEST_F(Kernels, OfVectorFields) {
 }
 
 TEST_F(Kernels, OfVectorFieldsWithBoundedFeatures) {
-  options_.coupling = DivergenceFreeCoupling{true};
+  options_.coupling = DivergenceFreeCoupling{true, true};
   EXPECT_THAT(fit({"--operator", "divergence-free", "--bounded"}), HasSubstr("; bounded divergence-free gaussian"));
   EXPECT_EQ(Json::parse(run_well({"info", model_, "--json"}))["kernel"][0]["bounded"], true);
 }

@@ -21,6 +21,35 @@ void expect_partition(const Split& split, Index n) {
   EXPECT_TRUE(std::is_sorted(split.test.begin(), split.test.end()));
 }
 
+TEST(GroupKFold, LeavesWholeGroupsOutInFoldsOfNearlyEqualSize) {
+  std::vector<Index> groups;
+  for (Index group = 0; group < 17; ++group) {
+    groups.insert(groups.end(), static_cast<std::size_t>(3 + group % 5), 90 - group);
+  }
+  const auto n = static_cast<Index>(groups.size());
+  for (const std::optional<std::uint64_t> seed : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(4)}) {
+    for (const Index folds : {2, 5, 17}) {
+      std::vector<int> tested(groups.size(), 0);
+      Index least = n, most = 0;
+      for (const Split& split : group_k_fold(groups, folds, seed)) {
+        EXPECT_EQ(std::ssize(split.test) + std::ssize(split.train), n);
+        for (const Index i : split.test) {
+          ++tested[static_cast<std::size_t>(i)];
+          for (const Index j : split.train) {
+            EXPECT_NE(groups[static_cast<std::size_t>(i)], groups[static_cast<std::size_t>(j)]);
+          }
+        }
+        EXPECT_TRUE(std::is_sorted(split.train.begin(), split.train.end()));
+        least = std::min<Index>(least, std::ssize(split.test)), most = std::max<Index>(most, std::ssize(split.test));
+      }
+      EXPECT_EQ(tested, std::vector<int>(groups.size(), 1));
+      EXPECT_LE(most - least, 7);
+    }
+  }
+  EXPECT_THROW(group_k_fold(groups, 18), Error);
+  EXPECT_THROW(group_k_fold(groups, 1), Error);
+}
+
 }  // namespace
 
 TEST(TrainTestSplit, IsAPartitionOfTheAskedSize) {

@@ -35,6 +35,25 @@ SpectralMixture some_kernel(Index d) {
   return SpectralMixture(Vector<double>{{2.0, 0.3, 0.7}}, 0.3 * random_matrix(3, d, 31),
                          0.05 + 0.1 * random_matrix(3, d, 32).array().abs(), "laplace");
 }
+template <>
+Linear some_kernel(Index) {
+  return {};
+}
+template <>
+Constant some_kernel(Index) {
+  return {};
+}
+template <>
+Periodic some_kernel(Index) {
+  return Periodic(0.8, 1.7);
+}
+// Of all inputs and of some, one of them in two factors.
+template <>
+Product some_kernel(Index d) {
+  return Product({{Matern(1.1, 2.5), {}},
+                  {Gaussian(0.9), InputColumns(std::vector<Index>{0})},
+                  {Periodic(1.0, 2.0), InputColumns(std::vector<Index>{d - 1})}});
+}
 // 1 + <x, z>^2, in loops.
 template <>
 Callable some_kernel(Index) {
@@ -60,7 +79,11 @@ struct IsStationary : std::bool_constant<Stationary<K>> {};
 template <class K>
 concept DrawsFrequencies = requires(const K& k, const Random& random, double* out) { k.frequency(random, 0, out); };
 template <class K>
-struct HasMeasure : std::bool_constant<Stationary<K> || DrawsFrequencies<K>> {};
+concept DrawsFrequenciesOfAnyInputs =
+    requires(const K& k, const Random& random, double* out) { k.frequency(random, 0, 1, out); };
+template <class K>
+struct HasMeasure : std::bool_constant<Stationary<K> || DrawsFrequencies<K> || DrawsFrequenciesOfAnyInputs<K> ||
+                                       std::same_as<K, Product>> {};
 
 TYPED_TEST(KernelLaws, IsOfTheKindThatItsFunctionsSay) {
   EXPECT_EQ(is_stationary(some_kernel<TypeParam>(2)), IsStationary<TypeParam>::value);

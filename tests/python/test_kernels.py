@@ -139,7 +139,7 @@ def test_the_algebra_of_kernels():
     assert (g + 0.5 * c).weights == [1.0, 0.5]
     assert (g + 0.5 * c).kernels == [g, c]
     assert c.terms == (c,)
-    for wrong in (lambda: g + 1.0, lambda: 1.0 + g, lambda: g * g, lambda: "a" * g, lambda: g * "a"):
+    for wrong in (lambda: g + 1.0, lambda: 1.0 + g, lambda: "a" * g, lambda: g * "a"):
         with pytest.raises(TypeError):
             wrong()
 

@@ -22,8 +22,9 @@ Split train_test_split(Index n, double test_fraction, std::uint64_t seed);
 // folds are contiguous, as suits a time series.
 std::vector<Split> k_fold(Index n, Index folds, std::optional<std::uint64_t> seed = std::nullopt);
 
-// The same of rows that come in groups: a group, the rows with one number, is tested together. Groups go to the fold
-// with the fewest rows, the largest group first, equal ones by the seed.
-std::vector<Split> group_k_fold(const std::vector<Index>& groups, Index folds, std::uint64_t seed);
+// The same by groups, a number for each row: rows of one are tested together, in the fold with the fewest rows so far,
+// the largest group first. Of groups of one size the order is that of the seed, or that of their first rows.
+std::vector<Split> group_k_fold(const std::vector<Index>& groups, Index folds,
+                                std::optional<std::uint64_t> seed = std::nullopt);
 
 }  // namespace carmina

@@ -87,14 +87,16 @@ struct LearntFactors {
 // mathematics.md 1b, with k = g(|delta|^2 / 2): K_curl = -g' I - g'' delta deltaᵀ, whose functions are gradients, and
 // K_div = tr(K_curl) I - K_curl, whose functions have no divergence. As many outputs as inputs. `bounded`, over a
 // Gaussian: features of another measure, in proportion to |w|^2, whose factors are bounded. The same kernel.
+// `normalized`: K times a number that makes tr K(0) = p, so that its functions have unit mean variance per component,
+// whatever the unit of length.
 struct CurlFreeCoupling {
   static constexpr const char* name = "curl-free";
-  bool bounded = false;
+  bool bounded = false, normalized = false;
   bool operator==(const CurlFreeCoupling&) const = default;
 };
 struct DivergenceFreeCoupling {
   static constexpr const char* name = "divergence-free";
-  bool bounded = false;
+  bool bounded = false, normalized = false;
   bool operator==(const DivergenceFreeCoupling&) const = default;
 };
 
@@ -106,6 +108,7 @@ inline bool is_differential(const OutputCoupling& coupling) {
   return std::holds_alternative<CurlFreeCoupling>(coupling) || std::holds_alternative<DivergenceFreeCoupling>(coupling);
 }
 bool has_bounded_features(const OutputCoupling& coupling);
+bool is_normalized(const OutputCoupling& coupling);
 
 // Outputs that it is for: nothing when it takes any number; as many as inputs for differential ones.
 std::optional<Index> n_outputs(const OutputCoupling& coupling, Index dim_in);
@@ -119,6 +122,6 @@ Index factor_columns(const OutputCoupling& coupling, Index dim_out);
 std::vector<std::string> coupling_names();
 std::string coupling_name(const OutputCoupling& coupling);
 // Error, with what there is, for another word: an output matrix and a spectrum are more than a word.
-OutputCoupling parse_coupling(const std::string& word, bool bounded = false);
+OutputCoupling parse_coupling(const std::string& word, bool bounded = false, bool normalized = false);
 
 }  // namespace carmina

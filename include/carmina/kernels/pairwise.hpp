@@ -50,6 +50,26 @@ struct Sobolev1 {
   bool operator==(const Sobolev1&) const = default;
 };
 
+// <x, z>: functions that are linear in the inputs. Its features are the inputs themselves.
+struct Linear {
+  static constexpr const char* name = "linear";
+
+  template <Real T>
+  void values(const T* X, Index rows, const T* Z, Index count, Index d, T* out, Index ldo) const;
+
+  bool operator==(const Linear&) const = default;
+};
+
+// 1: a constant that is penalised, unlike the intercept. Its only feature is 1.
+struct Constant {
+  static constexpr const char* name = "constant";
+
+  template <Real T>
+  void values(const T* X, Index rows, const T* Z, Index count, Index d, T* out, Index ldo) const;
+
+  bool operator==(const Constant&) const = default;
+};
+
 // Any kernel as a function of two sets of rows; symmetric and positive semi-definite is the caller's word. It is called
 // from several threads at once, and always in double.
 class Callable {

@@ -2,6 +2,8 @@
 #pragma once
 #include <carmina/kernels/mixture_kernel.hpp>
 #include <carmina/kernels/pairwise.hpp>
+#include <carmina/kernels/periodic.hpp>
+#include <carmina/kernels/product.hpp>
 #include <carmina/kernels/stationary.hpp>
 #include <map>
 #include <optional>
@@ -12,9 +14,29 @@
 
 namespace carmina {
 
-// The registry of scalar kernels; stationary.hpp, pairwise.hpp and mixture_kernel.hpp say what each supplies.
+// The registry of scalar kernels; stationary.hpp, pairwise.hpp, mixture_kernel.hpp, periodic.hpp and product.hpp say
+// what each supplies.
 using ScalarKernel = std::variant<Gaussian, Laplacian, Matern, Cauchy, RationalQuadratic, Polynomial, Sobolev1,
-                                  Callable, SpectralMixture>;
+                                  Callable, SpectralMixture, Linear, Constant, Periodic, Product>;
+
+struct Product::Factor {
+  ScalarKernel kernel;
+  InputColumns columns;
+  bool operator==(const Factor&) const = default;
+};
+
+// The kernel of the columns alone. Error where it has columns of its own already.
+ScalarKernel on_columns(const ScalarKernel& kernel, const InputColumns& columns);
+ScalarKernel product(const ScalarKernel& a, const ScalarKernel& b);
+// With the columns of products by number.
+ScalarKernel with_columns_found(const ScalarKernel& kernel, const std::vector<std::string>& input_names);
+// The factors of a product, of another kernel itself.
+std::vector<Product::Factor> factors_of(const ScalarKernel& kernel);
+// Values of each of some rows against each of some others, (rows, count), for any kernel: distances are summed
+// directly.
+template <Real T>
+void pair_values(const ScalarKernel& kernel, const T* X, Index rows, const T* Z, Index count, Index d, T* out,
+                 Index ldo);
 
 // What a kernel has besides its width, by name: Matern's nu, RationalQuadratic's shape, Polynomial's degree.
 using KernelParameters = std::map<std::string, double>;
@@ -32,14 +54,21 @@ KernelParameters kernel_parameters(const ScalarKernel& kernel);
 // Whether it is a function of x - z with a spectral measure and the value 1 at x = z: a stationary one or a mixture.
 bool has_spectral_measure(const ScalarKernel& kernel);
 void require_spectral_measure(const ScalarKernel& kernel);
-// The weight of a term that is this kernel as it was given: k(0) of a SpectralMixture, 1 of the others.
+// Whether there are Fourier features of it: it has a spectral measure, or is Linear or Constant, or a product of such.
+bool has_fourier_features(const ScalarKernel& kernel);
+// How many features are the kernel exactly, for d inputs: of Linear, Constant and products of these; 0 of others.
+Index explicit_features(const ScalarKernel& kernel, Index d);
+// The weight of a term that is this kernel as it was given: k(0) of a SpectralMixture, 1 of the others; of a product
+// that of its factors, multiplied.
 double own_weight(const ScalarKernel& kernel);
 // Whether it is such a function of (x - z) / length scale.
 bool is_stationary(const ScalarKernel& kernel);
 // The error that a kernel which is not gives to those who need it to be.
 void require_stationary(const ScalarKernel& kernel);
 const LengthScale& length_scale(const ScalarKernel& kernel);  // of a stationary one, else Error
-// Of a stationary one; empty for others.
+// The width of a kernel that has one, a Periodic too; null for others.
+const LengthScale* width_of(const ScalarKernel& kernel);
+// Of one that has a width; empty for others.
 std::vector<double> length_scale_values(const ScalarKernel& kernel);
 // Error when the length scales or frequencies do not fit inputs of d columns.
 void check_dimension(const ScalarKernel& kernel, Index d);
@@ -64,6 +93,25 @@ decltype(auto) visit_stationary(Visitor&& visitor, const ScalarKernel& kernel) {
       },
       kernel);
 }
+
+// change(width) for every width that a kernel has, those of the factors of a product too.
+template <class F>
+ScalarKernel with_widths(ScalarKernel kernel, F change) {
+  std::visit(
+      [&]<class K>(K& k) {
+        if constexpr (Stationary<K>) {
+          k.length_scale = change(k.length_scale);
+        } else if constexpr (std::same_as<K, Product>) {
+          std::vector<Product::Factor> factors = k.factors();
+          for (Product::Factor& factor : factors) factor.kernel = with_widths(std::move(factor.kernel), change);
+          k = Product(std::move(factors));
+        }
+      },
+      kernel);
+  return kernel;
+}
+// Whether with_widths changes anything.
+bool has_width(const ScalarKernel& kernel);
 
 // Why there is no curl-free or divergence-free kernel over this one; null when there is.
 const char* why_not_differentiable(const ScalarKernel& kernel);

@@ -1,5 +1,6 @@
 // models/posterior.hpp -- how uncertain the predictions of a squared-loss fit are.
 #pragma once
+#include <carmina/models/derived.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <vector>
 
@@ -35,6 +36,9 @@ class Posterior {
   // Of what each term of a sum kernel contributes, the intercept and the noise apart: (n, p) for each term. Parts are
   // not independent: their variances do not add up to that of f.
   std::vector<Matrix<double>> part_deviations(ConstView<T> X, const Execution& execution = {}) const;
+  // Of what derive() gives, which is linear in f: no noise, and no intercept. A potential and a stream function are of
+  // all outputs together: s is then the mean of their noises.
+  Matrix<double> derived_deviation(Derived what, ConstView<T> X, const Execution& execution = {}) const;
   // f(x) -+ q deviation: (n, 2 p), the low end and the high end of each output. q is the quantile of the errors of rows
   // left out over their deviations, of the next larger level of interval_levels(); infinite where the rows are too few.
   // `joint`: one q for all outputs, by the largest of a row's errors, so that all outputs together are covered.

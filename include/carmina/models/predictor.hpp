@@ -2,6 +2,7 @@
 // needs.
 #pragma once
 #include <carmina/data/input_encoder.hpp>
+#include <carmina/models/derived.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 #include <memory>
@@ -66,6 +67,12 @@ class Predictor {
                                   const Execution& execution = {}) const;
   Matrix<float> predict_interval(ConstView<float> X, double coverage, bool joint = false,
                                  const Execution& execution = {}) const;
+  // Gradients, divergence, curl, potentials of kernel machines, and their standard deviations (models/derived.hpp).
+  // Error where they are not known, deviations also where predict_std has one.
+  Matrix<double> derive(Derived what, ConstView<double> X, const Execution& execution = {}) const;
+  Matrix<float> derive(Derived what, ConstView<float> X, const Execution& execution = {}) const;
+  Matrix<double> derived_std(Derived what, ConstView<double> X, const Execution& execution = {}) const;
+  Matrix<float> derived_std(Derived what, ConstView<float> X, const Execution& execution = {}) const;
   // Functions drawn from the posterior at all rows of X together, without noise: (n, dim_out) each. Error where
   // predict_std has one. Whether a draw is one function in all calls with its seed: not where it takes the covariance
   // of all rows, as of exact machines.

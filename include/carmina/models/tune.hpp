@@ -35,6 +35,9 @@ struct TuneOptions {
   std::vector<Index> groups;
 };
 
+// The first width of a kernel, of a product that of its first factor that has one; empty for kernels without.
+std::vector<double> first_width(const Kernel& kernel);
+
 // Half powers of ten from 1e-6 to 100 for the squared loss, whose whole path costs little; else powers from 1e-4.
 std::vector<double> default_alphas(const Loss& loss);
 

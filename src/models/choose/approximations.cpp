@@ -77,11 +77,11 @@ void in_deviations(Matrix<T>& Y, bool each) {
 // The kernel of the options is of the form k A, k by name or given.
 bool stationary(const FitOptions& options) {
   if (!options.kernel) {
-    return is_stationary(
+    return has_fourier_features(
         make_scalar_kernel(options.settled_kernel_name(), options.length_scale, options.kernel_parameters));
   }
   return std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(),
-                     [](const Term& term) { return has_spectral_measure(term.scalar); });
+                     [](const Term& term) { return has_fourier_features(term.scalar); });
 }
 
 bool couples_outputs(const FitOptions& options) {
@@ -156,8 +156,13 @@ void width_of_field(const HeldRows<T>& held, double median, FitOptions& chosen, 
 // Returns what alpha of the loss is in that of the squared one.
 template <Real T>
 double alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
-  const FitOptions options = exact_squared(chosen);
-  const PathPoint best = best_of_path(held, options, path_alphas());
+  FitOptions options = exact_squared(chosen);
+  // A field is about as large as 1 / width^2: in units of its size alpha is the same in metres and in kilometres.
+  const bool field = options.kernel && options.kernel->has_differential();
+  const double unit = field ? kernel_size(*options.kernel, held.X.cols()) : 1;
+  if (field) options.kernel = 1 / unit * *options.kernel;
+  PathPoint best = best_of_path(held, options, path_alphas());
+  best.alpha *= unit;
   report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
                             static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
   chosen.alpha = best.alpha;

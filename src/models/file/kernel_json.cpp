@@ -16,11 +16,37 @@ void put_mixture(ModelFile& file, std::size_t i, const Mixture& mixture) {
   file.put<double>(format_text("mixture_scales.{}", i), mixture.scales);
 }
 
+nlohmann::json lists_of(const Matrix<double>& values) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (Index i = 0; i < values.rows(); ++i)
+    rows.push_back(std::vector<double>(values.row(i).begin(), values.row(i).end()));
+  return rows;
+}
+
+// A factor of a product: its numbers, the columns that it is of, and of a mixture its arrays as lists.
+nlohmann::json factor_to_json(const Product::Factor& factor) {
+  nlohmann::json json = {{"name", kernel_name(factor.kernel)},
+                         {"length_scale", length_scale_values(factor.kernel)},
+                         {"parameters", kernel_parameters(factor.kernel)},
+                         {"columns", factor.columns.numbers}};
+  if (const auto* kernel = std::get_if<SpectralMixture>(&factor.kernel)) {
+    const Mixture& mixture = kernel->mixture();
+    json["family"] = family_name(mixture.family);
+    json["weights"] = std::vector<double>(mixture.weights.begin(), mixture.weights.end());
+    json["means"] = lists_of(mixture.means);
+    json["scales"] = lists_of(mixture.scales);
+  }
+  return json;
+}
+
 }  // namespace
 
 bool made_of_functions(const Kernel& kernel) {
   return std::any_of(kernel.terms().begin(), kernel.terms().end(), [](const Term& term) {
-    return std::holds_alternative<Callable>(term.scalar) || std::holds_alternative<UserSpectrum>(term.coupling);
+    const std::vector<Product::Factor> factors = factors_of(term.scalar);
+    return std::any_of(factors.begin(), factors.end(),
+                       [](const auto& factor) { return std::holds_alternative<Callable>(factor.kernel); }) ||
+           std::holds_alternative<UserSpectrum>(term.coupling);
   });
 }
 
@@ -37,7 +63,13 @@ nlohmann::json kernel_to_json(const Kernel& kernel, ModelFile& file) {
       json["family"] = family_name(mixture->mixture().family);
       put_mixture(file, terms.size(), mixture->mixture());
     }
+    if (const auto* product = std::get_if<Product>(&term.scalar)) {
+      Json factors = Json::array();
+      for (const Product::Factor& factor : product->factors()) factors.push_back(factor_to_json(factor));
+      json["factors"] = std::move(factors);
+    }
     if (has_bounded_features(term.coupling)) json["bounded"] = true;
+    if (is_normalized(term.coupling)) json["normalized"] = true;
     if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
       json["coupling"] = "matrix";
       file.put<double>(format_text("output_matrix.{}", terms.size()), matrix->A());

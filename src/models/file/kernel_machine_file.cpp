@@ -1,6 +1,7 @@
 // models/file/kernel_machine_file.cpp -- a kernel machine to and from its file: arrays as tensors, the rest as one JSON
 // text.
 #include "data/cells.hpp"
+#include "features/sample_map.hpp"
 #include "models/file/fit_record_json.hpp"
 #include "models/file/kernel_json.hpp"
 #include "models/file/moments_file.hpp"
@@ -25,25 +26,62 @@ SpectralMixture get_mixture(const ModelFile& file, std::size_t i, const std::str
   return SpectralMixture(array("weights").reshaped<Eigen::RowMajor>(), array("means"), array("scales"), family);
 }
 
+// By name and numbers, as the program makes kernels: their constructors check what they are given.
+ScalarKernel named_kernel(const Json& json) {
+  const auto widths = json.at("length_scale").get<std::vector<double>>();
+  ScalarKernel scalar = make_scalar_kernel(json.at("name").get<std::string>(),
+                                           widths.empty() ? std::nullopt : std::optional<LengthScale>(widths),
+                                           json.at("parameters").get<KernelParameters>());
+  require((width_of(scalar) != nullptr) != widths.empty(), "the {} kernel has {} length scales", kernel_name(scalar),
+          widths.size());
+  return scalar;
+}
+
+Matrix<double> matrix_from(const Json& json) {
+  const auto rows = json.get<std::vector<std::vector<double>>>();
+  Matrix<double> out(static_cast<Index>(rows.size()), rows.empty() ? 0 : static_cast<Index>(rows[0].size()));
+  for (Index i = 0; i < out.rows(); ++i) {
+    const std::vector<double>& row = rows[static_cast<std::size_t>(i)];
+    require(static_cast<Index>(row.size()) == out.cols(), "a mixture's component has {} numbers, expected {}",
+            row.size(), out.cols());
+    out.row(i) = Eigen::Map<const Eigen::RowVectorXd>(row.data(), out.cols());
+  }
+  return out;
+}
+
+Product product_from(const Json& json) {
+  std::vector<Product::Factor> factors;
+  for (const Json& one : json) {
+    const InputColumns columns(one.at("columns").get<std::vector<Index>>());
+    if (one.at("name").get<std::string>() == SpectralMixture::name) {
+      const auto weights = one.at("weights").get<std::vector<double>>();
+      factors.push_back({SpectralMixture(Eigen::Map<const Vector<double>>(weights.data(), std::ssize(weights)),
+                                         matrix_from(one.at("means")), matrix_from(one.at("scales")),
+                                         one.at("family").get<std::string>()),
+                         columns});
+    } else {
+      factors.push_back({named_kernel(one), columns});
+    }
+  }
+  return Product(std::move(factors));
+}
+
 Kernel kernel_from(const Json& json, const ModelFile& file) {
   std::vector<Term> terms;
   for (const Json& term : json) {
     const auto coupling = term.at("coupling").get<std::string>();
-    const auto widths = term.at("length_scale").get<std::vector<double>>();
     const auto name = term.at("name").get<std::string>();
-    ScalarKernel scalar =
-        name == SpectralMixture::name
-            ? ScalarKernel(get_mixture(file, terms.size(), term.at("family").get<std::string>()))
-            : make_scalar_kernel(name, widths.empty() ? std::nullopt : std::optional<LengthScale>(widths),
-                                 term.at("parameters").get<KernelParameters>());
-    require(is_stationary(scalar) != widths.empty(), "the {} kernel has {} length scales", kernel_name(scalar),
-            widths.size());
+    ScalarKernel scalar = name == SpectralMixture::name
+                              ? ScalarKernel(get_mixture(file, terms.size(), term.at("family").get<std::string>()))
+                          : name == Product::name ? ScalarKernel(product_from(term.at("factors")))
+                                                  : named_kernel(term);
     const auto weight = term.at("weight").get<double>();
     if (coupling == "matrix") {
       const auto matrix = format_text("output_matrix.{}", terms.size());
       terms.push_back({weight, std::move(scalar), OutputMatrix(file.get<double>(matrix))});
     } else {
-      terms.push_back({weight, std::move(scalar), parse_coupling(coupling, term.value("bounded", false))});
+      terms.push_back({weight, std::move(scalar),
+                       parse_coupling(coupling, term.value("bounded", false), term.value("normalized", false))});
     }
   }
   return Kernel(std::move(terms));
@@ -68,6 +106,7 @@ void put_frequencies(ModelFile& file, const FourierMap<T>& map) {
     put_vector(file, "hadamard_lengths", structured->lengths);
   } else {
     file.put<T>("frequencies", map.frequencies());
+    if (map.place().size() > 0) file.put<T>("place_frequencies", map.place());
     if (map.phases().size() > 0) file.put<T>("phases", Matrix<T>(map.phases()));
   }
 }
@@ -174,7 +213,11 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
         require(kernel.separable() != nullptr, "'phases' do not go with the kernel");
         return FourierMap<T>(std::move(base), phases.template reshaped<Eigen::RowMajor>(), std::move(transform));
       }
-      if (fourier) return FourierMap<T>(std::move(base), std::move(transform));
+      if (fourier) {
+        Matrix<T> place;
+        if (file.tensors.contains("place_frequencies")) place = file.get<T>("place_frequencies");
+        return map_of_frequencies<T>(kernel, std::move(base), std::move(place), std::move(transform));
+      }
       if (const Term* term = kernel.separable())
         return KernelMap<T>(term->scalar, std::move(base), std::move(transform));
       return OperatorMap<T>(kernel, std::move(base), intercept.size(), std::move(transform));

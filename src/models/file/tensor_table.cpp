@@ -21,6 +21,7 @@ constexpr TensorRow of_kernel_machines[] = {
     {"hadamard_lengths", "F64", "D, 1"},
     {"phases", "T", "w, 1"},
     {"frequencies", "T", "w, d"},
+    {"place_frequencies", "T", "w, d"},
     {"anchors", "T", "n, d"},
     {"coefficients", "T", "m, r"},
     {"output_root", "T", "p, r"},

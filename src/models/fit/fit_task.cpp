@@ -83,10 +83,18 @@ FitTask::FitTask(const FitOptions& given, Index dim_in, Index dim_out, double ro
   m = components;
   order = components * static_cast<double>(factor_columns(given.coupling, dim_out));
   if (given.kernel) {
-    m = components * (sketch ? 1.0 : static_cast<double>(given.kernel->terms().size()));
+    const std::vector<Term>& terms = given.kernel->terms();
+    std::vector<Index> features(terms.size(), static_cast<Index>(components));  // of each term
+    if (fourier()) {
+      features = term_units(terms, dim_in, static_cast<Index>(components) / 2);
+      for (Index& count : features) count *= 2;
+    }
+    m = sketch ? components : 0;
     order = 0;
-    for (const Term& term : given.kernel->terms()) {
-      order += components * static_cast<double>(factor_columns(term.coupling, dim_out));
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const auto count = static_cast<double>(features[t]);
+      if (!sketch) m += count;
+      order += count * static_cast<double>(factor_columns(terms[t].coupling, dim_out));
     }
   }
   if (separable) order = m;

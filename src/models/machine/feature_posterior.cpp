@@ -20,12 +20,14 @@ template <Real T, class Map>
 class FeaturePosterior : public PosteriorSystem<T> {
  protected:
   Map map_;
+  Kernel machine_kernel_;
   Index p_;
   double alpha_, intercept_variance_ = 0;
   posterior::FeatureGram gram_;
 
   FeaturePosterior(const KernelMachine<T>& machine, const Map& map)
       : map_(map),
+        machine_kernel_(machine.kernel()),
         p_(machine.dim_out()),
         alpha_(machine.record().alpha),
         gram_(*machine.record().moments, machine.record().fit_intercept) {
@@ -92,6 +94,29 @@ class SeparableFeatures : public FeaturePosterior<T, Map> {
     return {posterior::diagonals(covariance_at(this->features(X, execution), execution), this->p_)};
   }
 
+  // In the eigenbasis of A the outputs are sums of independent functions g_j: f = sum_j v_j g_j.
+  Matrix<double> derived_variances(const DerivedPlan& plan, const Vector<double>& scale, ConstView<T> X,
+                                   const Execution& execution) const override {
+    const std::vector<Matrix<double>> bases =
+        derived_features<T>(this->map_, this->machine_kernel_, plan, X, execution);
+    Matrix<double> out = Matrix<double>::Zero(X.rows(), plan.size());
+    for (Index j = 0; j < outputs_.rank(this->p_); ++j) {
+      const auto k = directions_.which[static_cast<std::size_t>(j)];
+      const Vector<double> v = posterior::direction(outputs_, j, this->p_).cwiseProduct(scale);
+      for (Index q = 0; q < plan.size(); ++q) {
+        Matrix<double> phi = Matrix<double>::Zero(X.rows(), factors_[k].rows());
+        for (const auto& part : plan.quantities[static_cast<std::size_t>(q)]) {
+          if (v[part.output] == 0) continue;
+          phi += part.factor * v[part.output] * bases[static_cast<std::size_t>(part.basis)];
+        }
+        if (phi.isZero(0)) continue;
+        out.col(q) += this->alpha_ * directions_.deltas[k] *
+                      posterior::squares_of_columns(posterior::solved(factors_[k], phi.transpose(), execution));
+      }
+    }
+    return out;
+  }
+
   // Coefficients of direction j: sqrt(alpha delta_j) L^-T z, of covariance alpha delta_j (L Lᵀ)^-1.
   std::vector<Matrix<double>> draws(ConstView<T> X, const std::vector<Random>& streams,
                                     const Execution& execution) const override {
@@ -139,7 +164,7 @@ class ExpandedFeatures : public FeaturePosterior<T, Map> {
   ExpandedFeatures(const KernelMachine<T>& machine, const Map& map, const Matrix<double>& frequencies,
                    const Execution& execution)
       : FeaturePosterior<T, Map>(machine, map),
-        terms_(static_cast<Index>(machine.kernel().terms().size())),
+        counts_(term_units_of(machine.kernel().terms(), frequencies.cols(), frequencies.rows())),
         expansion_(machine.kernel(), frequencies, this->p_) {
     L_ = posterior::factor(expansion_.gram(this->gram_.gram, execution.thread_count()), 1, this->alpha_, {}, execution);
     this->gram_.gram.resize(0, 0);
@@ -154,14 +179,36 @@ class ExpandedFeatures : public FeaturePosterior<T, Map> {
   // The features of a term are those of its frequencies: cosines, and as far on sines.
   std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const override {
     const Matrix<double> phi = this->features(X, execution);
-    const Index units = expansion_.units(), count = units / terms_;
+    const Index units = expansion_.units();
     std::vector<Matrix<double>> out;
-    for (Index t = 0; t < terms_; ++t) {
+    Index begin = 0;
+    for (const Index count : counts_) {
       Matrix<double> own = Matrix<double>::Zero(phi.rows(), phi.cols());
-      for (const Index first : {t * count, units + t * count}) {
+      for (const Index first : {begin, units + begin}) {
         own.middleCols(first, count) = phi.middleCols(first, count);
       }
+      begin += count;
       out.push_back(posterior::diagonals(covariance_at(own, execution), this->p_));
+    }
+    return out;
+  }
+
+  Matrix<double> derived_variances(const DerivedPlan& plan, const Vector<double>& scale, ConstView<T> X,
+                                   const Execution& execution) const override {
+    const std::vector<Matrix<double>> bases =
+        derived_features<T>(this->map_, this->machine_kernel_, plan, X, execution);
+    Matrix<double> out(X.rows(), plan.size());
+    Matrix<double> columns(expansion_.dim_coef(), plan.size());
+    for (Index i = 0; i < X.rows(); ++i) {
+      for (Index q = 0; q < plan.size(); ++q) {
+        Matrix<double> R = Matrix<double>::Zero(2 * expansion_.units(), this->p_);
+        for (const auto& part : plan.quantities[static_cast<std::size_t>(q)]) {
+          R.col(part.output) +=
+              part.factor * scale[part.output] * bases[static_cast<std::size_t>(part.basis)].row(i).transpose();
+        }
+        columns.col(q) = expansion_.contract(R);
+      }
+      out.row(i) = this->alpha_ * posterior::squares_of_columns(posterior::solved(L_, columns, execution)).transpose();
     }
     return out;
   }
@@ -195,7 +242,7 @@ class ExpandedFeatures : public FeaturePosterior<T, Map> {
     return out;
   }
 
-  Index terms_;
+  std::vector<Index> counts_;  // units of each term
   Expansion expansion_;
   Matrix<double> L_;
 };

@@ -140,7 +140,8 @@ KernelMachine<T> merge(const KernelMachine<T>& a, const KernelMachine<T>& b, con
   const auto &left = std::get<FourierMap<T>>(a.map()), &right = std::get<FourierMap<T>>(b.map());
   require(a.kernel() == b.kernel(), "merge: the machines have different kernels; give both the same width");
   require(a.dim_in() == b.dim_in() && a.dim_out() == b.dim_out() && left.units() == right.units() &&
-              left.frequencies() == right.frequencies() && left.phases() == right.phases(),
+              left.frequencies() == right.frequencies() && left.phases() == right.phases() &&
+              left.place() == right.place(),
           "merge: the machines have different frequencies; give both the same random_state and n_components");
   const InputTransform &one = left.transform(), &two = right.transform();
   require(same(one.fill, two.fill) && same(one.shift, two.shift) && same(one.factor, two.factor),

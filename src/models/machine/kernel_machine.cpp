@@ -115,15 +115,21 @@ std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Exe
     parts.push_back(predict(X, execution).rowwise() - intercept_.transpose());
     return parts;
   }
+  std::vector<Index> counts;  // units of each term
+  if (const auto* fourier = std::get_if<FourierMap<T>>(map_.get())) {
+    counts = term_units_of(kernel_.terms(), dim_in(), fourier->units());
+  }
+  Index first = 0;
   for (Index i = 0; i < terms; ++i) {
     Matrix<T> part(X.rows(), dim_out());
     if (const auto* fourier = std::get_if<FourierMap<T>>(map_.get())) {
       // The term's own frequencies and rows of coefficients; a map of fewer units has larger features.
-      const Index units = fourier->units(), count = units / terms;
-      const FourierMap<T> map(fourier->frequencies().middleRows(i * count, count), fourier->transform());
+      const Index units = fourier->units(), count = counts[static_cast<std::size_t>(i)];
+      const FourierMap<T> map = fourier->units_from(first, count);
       Matrix<T> coefficients(2 * count, dim_out());
-      coefficients << coefficients_.middleRows(i * count, count), coefficients_.middleRows(units + i * count, count);
-      coefficients *= static_cast<T>(std::sqrt(1.0 / static_cast<double>(terms)));
+      coefficients << coefficients_.middleRows(first, count), coefficients_.middleRows(units + first, count);
+      coefficients *= static_cast<T>(std::sqrt(static_cast<double>(count) / static_cast<double>(units)));
+      first += count;
       apply(map, X, coefficients, View<T>(part), execution);
     } else {
       const auto& map = std::get<OperatorMap<T>>(*map_);

@@ -1,5 +1,6 @@
 // models/machine/posterior.cpp -- deviations, intervals and draws from a machine's posterior, in the units of its
 // noise.
+#include "models/machine/derived_plan.hpp"
 #include "models/machine/machine_map.hpp"
 #include "models/machine/pattern_machine.hpp"
 #include "models/machine/posterior_factors.hpp"
@@ -131,6 +132,33 @@ std::vector<Matrix<double>> Posterior<T>::part_deviations(ConstView<T> X, const 
     for (std::size_t t = 0; t < out.size(); ++t) {
       out[t].middleRows(first, count) = variances[t].cwiseSqrt() * state_->scale.asDiagonal();
     }
+  }
+  return out;
+}
+
+template <Real T>
+Matrix<double> Posterior<T>::derived_deviation(Derived what, ConstView<T> X, const Execution& execution) const {
+  const DerivedPlan plan = derived_plan(state_->machine, what);
+  require(state_->parts.empty() || what == Derived::gradient,
+          "{}: where targets are missing in patterns that no coupling joins, deviations are known of gradients",
+          derived_name(what));
+  Matrix<double> out(X.rows(), plan.size());
+  const Index d = state_->machine.dim_in();
+  for (const auto& [columns, part] : state_->parts) {
+    const Matrix<double> own = part.derived_deviation(what, X, execution);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      out.middleCols(columns[k] * d, d) = own.middleCols(static_cast<Index>(k) * d, d);
+    }
+  }
+  if (!state_->parts.empty()) return out;
+  Vector<double> scale = state_->scale;
+  if (plan.basis != DerivedPlan::Basis::gradient)
+    scale.setConstant(std::sqrt(scale.squaredNorm() / static_cast<double>(scale.size())));
+  for (Index first = 0; first < X.rows(); first += derived_rows_at_once) {
+    execution.checkpoint({"variance", first, X.rows()});
+    const Index count = std::min(derived_rows_at_once, X.rows() - first);
+    out.middleRows(first, count) =
+        state_->system->derived_variances(plan, scale, X.middleRows(first, count), execution).cwiseMax(0).cwiseSqrt();
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // models/machine/posterior_system.hpp -- the posterior of f for each kind of map, in units in which the noise has
 // variance alpha / weight.
 #pragma once
+#include "features/derived_features.hpp"
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/models/kernel_machine.hpp>
@@ -19,6 +20,9 @@ struct PosteriorSystem {
   virtual Matrix<double> covariance(ConstView<T> X, const Execution& execution) const = 0;
   // Of each term of the kernel by itself, without the intercept: (rows, p).
   virtual std::vector<Matrix<double>> part_variances(ConstView<T> X, const Execution& execution) const = 0;
+  // Of the plan's quantities, without the intercept, outputs times `scale` first: (rows, quantities).
+  virtual Matrix<double> derived_variances(const DerivedPlan& plan, const Vector<double>& scale, ConstView<T> X,
+                                           const Execution& execution) const = 0;
   // f less its mean, drawn at all rows together: (rows, p) for each stream.
   virtual std::vector<Matrix<double>> draws(ConstView<T> X, const std::vector<Random>& streams,
                                             const Execution& execution) const = 0;

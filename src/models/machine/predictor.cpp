@@ -139,6 +139,20 @@ struct Predictor::State {
   }
 
   template <Real T>
+  Matrix<T> derive(Derived what, ConstView<T> X, bool deviations, const Execution& execution) const {
+    const auto* machines = std::get_if<AnyKernelMachine>(&model);
+    require(machines, "{}: it is known of kernel machines, the model is a spectral mixture", derived_name(what));
+    const auto of = [&]<Real M>(const KernelMachine<M>& machine) -> Matrix<T> {
+      check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
+      const Matrix<M> rows = in_precision<M>(X);
+      if (!deviations) return finite_in<T>(carmina::derive<M>(machine, what, rows, execution), "derive", "result");
+      return finite_in<T>(posterior<M>(machine, execution)->derived_deviation(what, rows, execution), "derived_std",
+                          "deviation");
+    };
+    return std::visit(of, *machines);
+  }
+
+  template <Real T>
   std::vector<Matrix<T>> sample(ConstView<T> X, Index draws, std::uint64_t seed, const Execution& execution) const {
     const auto drawn = visit([&]<class Machine>(const Machine& machine) -> std::vector<Matrix<double>> {
       if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
@@ -243,6 +257,21 @@ Matrix<float> Predictor::predict_interval(ConstView<float> X, double coverage, b
                                           const Execution& execution) const {
   if (const std::string reason = why_no_interval(); !reason.empty()) fail("predict_interval: {}", reason);
   return state_->interval<float>(X, coverage, joint, execution);
+}
+
+Matrix<double> Predictor::derive(Derived what, ConstView<double> X, const Execution& execution) const {
+  return state_->derive<double>(what, X, false, execution);
+}
+Matrix<float> Predictor::derive(Derived what, ConstView<float> X, const Execution& execution) const {
+  return state_->derive<float>(what, X, false, execution);
+}
+Matrix<double> Predictor::derived_std(Derived what, ConstView<double> X, const Execution& execution) const {
+  if (const std::string reason = why_no_std(); !reason.empty()) fail("derived_std: {}", reason);
+  return state_->derive<double>(what, X, true, execution);
+}
+Matrix<float> Predictor::derived_std(Derived what, ConstView<float> X, const Execution& execution) const {
+  if (const std::string reason = why_no_std(); !reason.empty()) fail("derived_std: {}", reason);
+  return state_->derive<float>(what, X, true, execution);
 }
 
 std::vector<Matrix<double>> Predictor::sample(ConstView<double> X, Index draws, std::uint64_t seed,

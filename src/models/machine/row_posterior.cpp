@@ -48,6 +48,35 @@ class ScalarRows : public PosteriorSystem<T> {
     return {posterior::diagonals(covariance_less_intercept(X, 0, execution), p_)};
   }
 
+  // f = sum_j v_j g_j with independent g_j, each of kernel delta k.
+  Matrix<double> derived_variances(const DerivedPlan& plan, const Vector<double>& scale, ConstView<T> X,
+                                   const Execution& execution) const override {
+    const Index d = map_.dim_in();
+    const std::vector<Matrix<double>> bases = derived_features<T>(map_, Kernel(map_.kernel()), plan, X, execution);
+    const Matrix<double> mixed = mixed_seconds<T>(map_, X);  // (rows, d d)
+    Matrix<double> out = Matrix<double>::Zero(X.rows(), plan.size());
+    for (Index j = 0; j < outputs_.rank(p_); ++j) {
+      const auto k = directions_.which[static_cast<std::size_t>(j)];
+      const double delta = directions_.deltas[k];
+      const Vector<double> v = posterior::direction(outputs_, j, p_).cwiseProduct(scale);
+      for (Index q = 0; q < plan.size(); ++q) {
+        Matrix<double> kt = Matrix<double>::Zero(X.rows(), map_.units());
+        Vector<double> own = Vector<double>::Zero(X.rows());
+        const auto& parts = plan.quantities[static_cast<std::size_t>(q)];
+        for (const auto& one : parts) {
+          kt += one.factor * v[one.output] * bases[static_cast<std::size_t>(one.basis)];
+          for (const auto& other : parts) {
+            own += one.factor * other.factor * v[one.output] * v[other.output] * mixed.col(one.basis * d + other.basis);
+          }
+        }
+        const Matrix<double> Z = posterior::solved(factors_[k], delta * kt.transpose(), execution);
+        out.col(q) += delta * own - posterior::squares_of_columns(Z);
+        if (intercept_) out.col(q) += gap(k, Z, 0).cwiseAbs2() / ones_[k].squaredNorm();
+      }
+    }
+    return out;
+  }
+
   std::vector<Matrix<double>> draws(ConstView<T> X, const std::vector<Random>& streams,
                                     const Execution& execution) const override {
     const Index t = X.rows(), rank = outputs_.rank(p_);
@@ -158,6 +187,27 @@ class OperatorRows : public PosteriorSystem<T> {
         variances.row(i) = joint(own, 0, X.middleRows(i, 1), execution).diagonal().transpose().cwiseMax(0);
       }
       out.push_back(std::move(variances));
+    }
+    return out;
+  }
+
+  Matrix<double> derived_variances(const DerivedPlan& plan, const Vector<double>& scale, ConstView<T> X,
+                                   const Execution& execution) const override {
+    const Index q = plan.size();
+    // What stands at output b of a row is that of f_b times its scale: the plan's factors take the scales.
+    DerivedPlan scaled = plan;
+    for (auto& parts : scaled.quantities) {
+      for (auto& part : parts) part.factor *= scale[part.output];
+    }
+    const double common = plan.basis == DerivedPlan::Basis::gradient ? 1 : scale[0];
+    const Matrix<double> blocks = common * derived_blocks<T>(map_, scaled, X, execution);  // (rows q, n p)
+    const Matrix<double> own = common * common * derived_own<T>(map_, plan, scale, X);
+    const Matrix<double> Z = posterior::solved(L_, blocks.transpose(), execution);
+    Matrix<double> out(X.rows(), q);
+    const Matrix<double> gap = S_.transpose() * Z;  // (p, rows q)
+    for (Index i = 0; i < X.rows() * q; ++i) {
+      out(i / q, i % q) = own(i / q, i % q) - Z.col(i).squaredNorm();
+      if (intercept_) out(i / q, i % q) += gap.col(i).dot(mass_ * gap.col(i));
     }
     return out;
   }

@@ -130,6 +130,28 @@ Name kernel_values(Graph& graph, const ScalarKernel& kernel, const Name& x, cons
           Mixture unit = k.mixture();
           unit.weights /= unit.weights.sum();
           return mixture_values(graph, unit, x, Z);
+        } else if constexpr (std::same_as<K, Linear>) {
+          return graph.product(x, graph.constant(Matrix<double>(Z.transpose())));
+        } else if constexpr (std::same_as<K, Constant>) {
+          return graph.add(graph.product(x, graph.constant(Matrix<double>(Matrix<double>::Zero(Z.cols(), Z.rows())))),
+                           graph.constant(1.0));
+        } else if constexpr (std::same_as<K, Periodic>) {
+          const Name sum = over_inputs(graph, x, Z, "Add", [&](Index j, const Name& column, const Name& row) {
+            const Name turn = graph.constant(std::numbers::pi / k.period);
+            const Name s = graph.node("Sin", {graph.multiply(graph.subtract(column, row), turn)});
+            return graph.multiply(graph.multiply(s, s), graph.constant(1 / (k.length_scale[j] * k.length_scale[j])));
+          });
+          return graph.node("Exp", {graph.multiply(sum, graph.constant(-2.0))});
+        } else if constexpr (std::same_as<K, Product>) {
+          Name values;
+          for (const Product::Factor& factor : k.factors()) {
+            const std::vector<Index> columns = factor.columns.of(Z.cols());
+            Matrix<double> chosen = Matrix<double>::Zero(Z.cols(), std::ssize(columns));
+            for (std::size_t c = 0; c < columns.size(); ++c) chosen(columns[c], static_cast<Index>(c)) = 1;
+            const Name own = kernel_values(graph, factor.kernel, graph.product(x, graph.constant(chosen)), Z * chosen);
+            values = values.empty() ? own : graph.multiply(values, own);
+          }
+          return values;
         } else if constexpr (std::same_as<K, Callable>) {
           fail("to_onnx: a kernel that is a function of Python or C++ has no formula that ONNX could write");
         } else {

@@ -54,7 +54,22 @@ template <Real T>
 Features features(Graph& graph, const FourierMap<T>& map, const Name& x) {
   const Matrix<double> W = map.frequencies().template cast<double>();
   const double factor = 1 / std::sqrt(static_cast<double>(map.units()));
-  if (map.phases().size() == 0) return {waves(graph, x, W), factor};
+  if (map.phases().size() == 0) {
+    Name values = waves(graph, x, W);
+    const Amplitudes& amplitudes = map.amplitudes();
+    for (Index k = 0; k < amplitudes.columns.cols(); ++k) {
+      // x S + b: the input that a unit is multiplied with, or 1
+      Matrix<double> S = Matrix<double>::Zero(W.cols(), 2 * W.rows());
+      Vector<double> b = Vector<double>::Zero(2 * W.rows());
+      for (Index j = 0; j < 2 * W.rows(); ++j) {
+        const Index unit = j % W.rows(), column = amplitudes.columns(unit, k);
+        const double size = k == 0 ? amplitudes.factors[unit] : 1;
+        (column < 0 ? b[j] : S(column, j)) = size;
+      }
+      values = graph.multiply(values, graph.add(graph.product(x, graph.constant(S)), row_constant(graph, b)));
+    }
+    return {values, factor};
+  }
   const Name phases = graph.product(x, graph.constant(Matrix<double>(W.transpose())));
   const Vector<double> shifts = map.phases().template cast<double>();
   return {graph.node("Cos", {graph.add(phases, row_constant(graph, shifts))}), factor};
@@ -104,6 +119,9 @@ SlopeNames slopes(Graph& graph, const ScalarKernel& kernel, const Name& r) {
 // Curl-free: F_b = sum_i s1_i c_ib / l_b^2 + s2_i <u_i, c_i> u_ib, u_i = (x - z_i) / l^2, s1 = -g', s2 = -g''.
 // Divergence-free: F = sum_i tr_i c_i less that, tr_i = s1_i sum_b 1 / l_b^2 + s2_i |u_i|^2.
 Name field(Graph& graph, const Term& term, const Name& x, const Matrix<double>& Z, const Matrix<double>& C) {
+  require(!std::holds_alternative<Product>(term.scalar),
+          "to_onnx: an exact field that is multiplied by a kernel, or of some inputs, cannot be converted; every field "
+          "of Fourier features can");
   const LengthScale& scale = length_scale(term.scalar);
   const Vector<double> w = Vector<double>::NullaryExpr(Z.cols(), [&](Index j) { return 1 / (scale[j] * scale[j]); });
   const Name weights = row_constant(graph, w);
@@ -131,7 +149,7 @@ Name operator_values(Graph& graph, const OperatorMap<T>& map, const Name& x, con
   for (const Term& term : map.kernel().terms()) {
     Name one;
     if (is_differential(term.coupling)) {
-      one = field(graph, term, x, Z, term.weight * C);
+      one = field(graph, term, x, Z, full_weight(term, Z.cols()) * C);
     } else {
       Matrix<double> coefficients = C;
       if (const auto* matrix = std::get_if<OutputMatrix>(&term.coupling)) {
@@ -165,6 +183,10 @@ Name variance(Graph& graph, const KernelMachine<T>& machine, const Name& x, cons
       for (int i = 1; i < k->degree; ++i) own = graph.multiply(own, base);
     } else if (std::holds_alternative<Sobolev1>(term->scalar)) {
       own = graph.node("ReduceProd", {x}, {{"axes", std::vector<std::int64_t>{1}}});
+    } else if (std::holds_alternative<Linear>(term->scalar)) {
+      own = squares(graph, x);
+    } else if (!has_spectral_measure(term->scalar) && !std::holds_alternative<Constant>(term->scalar)) {
+      return {};  // of a product with such factors
     }
   }
   std::vector<Name> parts;

@@ -70,7 +70,7 @@ class WhatIf {
     std::vector<std::string> choices;
     const FitOptions& options = task_.options;
     const bool median = !options.kernel && !options.length_scale;
-    const auto stationary_term = [](const Term& t) { return is_stationary(t.scalar); };
+    const auto stationary_term = [](const Term& t) { return has_fourier_features(t.scalar); };
     const bool stationary =
         !options.kernel || std::all_of(options.kernel->terms().begin(), options.kernel->terms().end(), stationary_term);
     const auto most = static_cast<double>(std::numeric_limits<int>::max());

@@ -215,7 +215,7 @@ CrossValidation validate(RowSource<T>& source, const TuneOptions& options) {
     rows = read_rows(data, summary, transform, of_targets, options.groups, fit.execution);
     const auto seed = options.contiguous ? std::nullopt : std::optional<std::uint64_t>(fit.seed);
     rows->folds = options.groups.empty() ? k_fold(summary.rows, options.folds, seed)
-                                         : group_k_fold(rows->groups, options.folds, fit.seed);
+                                         : group_k_fold(rows->groups, options.folds, seed);
     trials.emplace(*rows, options, memory);
   }
   const auto run = [&](const std::vector<TriedKernel>& some, const std::vector<Loss>& of,
@@ -246,6 +246,15 @@ Index levels_of(const Loss& loss) {
 }
 
 }  // namespace
+
+std::vector<double> first_width(const Kernel& kernel) {
+  for (const Term& term : kernel.terms()) {
+    for (const Product::Factor& factor : factors_of(term.scalar)) {
+      if (is_stationary(factor.kernel)) return length_scale_values(factor.kernel);
+    }
+  }
+  return {};
+}
 
 template <Real T>
 CrossValidation cross_validate(RowSource<T>& rows, const TuneOptions& given) {

@@ -13,13 +13,7 @@ namespace {
 template <class F>
 Kernel with_widths(const Kernel& kernel, F change) {
   std::vector<Term> terms = kernel.terms();
-  for (Term& term : terms) {
-    std::visit(
-        [&]<class K>(K& k) {
-          if constexpr (Stationary<K>) k.length_scale = change(k.length_scale);
-        },
-        term.scalar);
-  }
+  for (Term& term : terms) term.scalar = carmina::with_widths(std::move(term.scalar), change);
   return Kernel(std::move(terms));
 }
 
@@ -27,7 +21,7 @@ Kernel with_widths(const Kernel& kernel, F change) {
 
 bool has_width(const Kernel& kernel) {
   return std::any_of(kernel.terms().begin(), kernel.terms().end(),
-                     [](const Term& term) { return is_stationary(term.scalar); });
+                     [](const Term& term) { return has_width(term.scalar); });
 }
 
 TriedKernel widened(const Kernel& kernel, double factor) {
@@ -45,8 +39,9 @@ std::vector<TriedKernel> kernel_grid(const Kernel& kernel, const TuneOptions& op
   if (!options.length_scales.empty()) {
     const ScalarKernel& scalar = kernel.terms()[0].scalar;
     require(has_width(kernel), "tune: the {} kernel has no length scale", kernel_name(scalar));
-    require(kernel.terms().size() == 1 && length_scale(scalar).isotropic(),
-            "tune: length_scales are for a kernel of one width; a sum, or one width per input, takes width_factors");
+    require(kernel.terms().size() == 1 && is_stationary(scalar) && length_scale(scalar).isotropic(),
+            "tune: length_scales are for a kernel of one width; a sum, a product, or one width per input, takes "
+            "width_factors");
     for (const double width : options.length_scales) {
       grid.push_back({with_widths(kernel, [&](const LengthScale&) { return LengthScale(width); })});
     }
@@ -101,14 +96,14 @@ std::string end_of_grid(const Trial& best, const std::vector<Trial>& trials) {
   };
   std::vector<double> widths, alphas;
   for (const Trial& trial : trials) {
-    const auto values = length_scale_values(trial.kernel.terms()[0].scalar);
+    const auto values = first_width(trial.kernel);
     if (!values.empty()) widths.push_back(values[0]);
     alphas.push_back(trial.alpha);
   }
   const auto [low, high] = std::minmax_element(alphas.begin(), alphas.end());
   if (*low < *high && (best.alpha == *low || best.alpha == *high)) say("alpha", best.alpha, best.alpha == *low);
   if (widths.empty()) return message;
-  const double width = length_scale_values(best.kernel.terms()[0].scalar)[0];
+  const double width = first_width(best.kernel)[0];
   const auto [narrow, wide] = std::minmax_element(widths.begin(), widths.end());
   if (*narrow < *wide && (width == *narrow || width == *wide)) say("length scale", width, width == *narrow);
   return message;
