@@ -1,13 +1,14 @@
-"""The series of the forecast benchmark, and which of them choices may be made on. Written before the first run.
+"""The series of the forecast benchmark, and which of them choices may be made on. Written before the first
+run.
 
 Starts, rules, defaults and anything else that depends on measured errors are chosen on the five series of the
 group "chosen" alone: one of each kind, yearly, monthly and daily, with a trend and without. The eight of the
-group "reported" are for reporting: nothing is changed because of what they show. A series never moves from one
-group to the other.
+group "reported" are for reporting: nothing is changed because of what they show. A series never moves from
+one group to the other.
 
 Each series has its last tenth held out, and is forecast from all that is before. The period of the seasonal
-naive forecast is what a person who knows how the series was taken would say, in the unit of its times (years);
-None where nobody could: then the last value is what a forecast has to beat.
+naive forecast is what a person who knows how the series was taken would say, in the unit of its times
+(years); None where nobody could: then the last value is what a forecast has to beat.
 """
 
 from dataclasses import dataclass
