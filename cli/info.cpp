@@ -55,6 +55,7 @@ Json describe(const SpectralMixtureMachine& machine) {
   const SpectralParameters& at = machine.parameters();
   const auto list = [](const auto& values) { return std::vector<double>(values.begin(), values.end()); };
   return {{"family", family_name(at.mixture.family)},
+          {"trend", trend_name(machine.trend())},
           {"weights", list(at.mixture.weights)},
           {"means", rows_of(at.mixture.means)},
           {"scales", rows_of(at.mixture.scales)},
@@ -176,6 +177,8 @@ void print_mixture(const SpectralMixtureMachine& machine) {
     line(k == 0 ? "  strongest" : "", format_text("weight {:.4g}, frequency {}, width {}", mixture.weights[q],
                                                   numbers(mixture.means.row(q)), numbers(mixture.scales.row(q))));
   }
+  if (machine.trend() == Trend::linear) line("trend", "a line beside the mixture, integrated out with it");
+  if (!machine.report().text.empty()) line("series", machine.report().text);
   print_noise(at.noise, "");
 }
 

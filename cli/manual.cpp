@@ -34,8 +34,9 @@ const std::vector<Group>& groups() {
         "--contiguous"}},
       {"Solver", {"--solver", "--max-iter", "--tol", "--validation-fraction", "--patience", "--variances"}},
       {"Spectral mixtures",
-       {"--mixtures", "--inference", "--starts", "--learning-rows", "--inducing", "--allocation", "--parameterization",
-        "--kl-copies", "--family", "--learning-rate", "--step-draws", "--rank", "--phases"}},
+       {"--mixtures", "--trend", "--periods", "--inference", "--starts", "--learning-rows", "--inducing",
+        "--allocation", "--parameterization", "--kl-copies", "--family", "--learning-rate", "--step-draws", "--rank",
+        "--phases"}},
       {"What is predicted", {"--std", "--interval", "--joint", "--probabilities", "--parts", "--samples"}},
       {"Machine", {"--threads", "--memory", "--float32", "--device"}},
   };

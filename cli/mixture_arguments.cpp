@@ -13,8 +13,8 @@ namespace carmina::cli {
 namespace {
 
 const std::vector<std::string_view> own_options = {
-    "--mixtures",   "--inference",  "--starts",           "--learning-rows", "--inducing",
-    "--rank",       "--phases",     "--family",           "--kl-copies",     "--learning-rate",
+    "--mixtures",   "--trend",      "--periods",          "--inference",     "--starts",    "--learning-rows",
+    "--inducing",   "--rank",       "--phases",           "--family",        "--kl-copies", "--learning-rate",
     "--step-draws", "--allocation", "--parameterization", "--mixture-counts"};
 const std::vector<std::string_view> shared_options = {
     "DATA",      "--inputs",   "--ignore",       "--weights", "--categories", "--unseen",     "--dates",
@@ -36,8 +36,15 @@ void MixtureArguments::add(CLI::App& command) {
     command.add_option(name, value, format_text("Of spectral_mixture: {}", help))->type_name("N");
   };
   option("--mixtures", mixture_.n_mixtures, "N", "components, each with a frequency, a width and a weight");
-  option("--inference", inference_, "fourier|exact|inducing",
-         "Fourier features, the matrix of all rows, or inducing points");
+  option("--trend", trend_, "auto|none|linear", "a line beside the mixture, for one input; auto: as the evidence says");
+  command
+      .add_option("--periods", mixture_.periods,
+                  "Of spectral_mixture: known periods, with commas, in the unit of the input, where frequencies start")
+      ->type_name("NUMBERS")
+      ->delimiter(',');
+  option("--inference", inference_, "auto|fourier|exact|inducing",
+         "Fourier features, the matrix of all rows, or inducing points; auto: the matrix for a series of up to 1500 "
+         "rows, else Fourier features");
   option("--starts", mixture_.n_starts, "N", "starts from the data's spectrum; the best by evidence is kept");
   optional("--learning-rows", learning_rows_,
            "rows that parameters are learnt from; the posterior is of all [20000, or what fits the memory]");
@@ -70,6 +77,7 @@ SpectralMixtureOptions MixtureArguments::options(const FitArguments& arguments, 
   const auto given = [&](const char* name) { return command.get_option(name)->count() > 0; };
   SpectralMixtureOptions options = mixture_;
   options.inference = parse_inference(inference_);
+  options.trend = parse_trend(trend_);
   options.parameterization = parse_parameterization(parameterization_);
   options.allocation = parse_allocation(allocation_);
   options.kl_copies = parse_kl_copies(kl_copies_);
@@ -118,6 +126,7 @@ std::string MixtureArguments::describe(const SpectralMixtureMachine& machine) {
 void MixtureArguments::print_learnt(const SpectralMixtureMachine& machine) {
   std::string noise;
   for (const double one : machine.parameters().noise) noise += format_text("{}{:.6g}", noise.empty() ? "" : ", ", one);
+  if (machine.dim_in() == 1 && !machine.report().text.empty()) print_text("series: {}\n", machine.report().text);
   print_text("learnt by evidence: variance of the noise {}; log evidence {:.6g}\n", noise,
              machine.log_marginal_likelihood());
 }

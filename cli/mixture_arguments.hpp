@@ -27,8 +27,8 @@ class MixtureArguments {
 
  private:
   SpectralMixtureOptions mixture_;
-  std::string inference_ = "fourier", parameterization_ = "natural", allocation_ = "softmax", kl_copies_ = "all",
-              family_ = "gaussian";
+  std::string inference_ = "auto", trend_ = "auto", parameterization_ = "natural", allocation_ = "softmax",
+              kl_copies_ = "all", family_ = "gaussian";
   std::optional<Index> learning_rows_, inducing_, rank_;
   bool phases_ = false;
 };

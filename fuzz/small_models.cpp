@@ -51,6 +51,21 @@ ModelFile mixture(Inference inference, OutputCoupling coupling = LearntFactors{}
   return SpectralMixtureMachine::fit(X, Y, options).to_file();
 }
 
+// Two members, and bands.
+ModelFile series() {
+  SpectralMixtureOptions options;
+  options.n_mixtures = 2;
+  options.max_iter = 2;
+  options.inference = Inference::automatic;
+  options.execution.threads = 1;
+  Matrix<double> X(32, 1), Y(32, 1);
+  for (Index i = 0; i < 32; ++i) {
+    const auto t = static_cast<double>(i);
+    X(i, 0) = t, Y(i, 0) = std::sin(t) + 0.3 * std::sin(2.7 * t * t);
+  }
+  return SpectralMixtureMachine::fit(X, Y, options).to_file();
+}
+
 std::vector<std::pair<std::string, ModelFile>> made() {
   std::vector<std::pair<std::string, ModelFile>> all;
   const auto with = [&](const std::string& name, const std::string& approximation, const auto& change,
@@ -113,6 +128,7 @@ std::vector<std::pair<std::string, ModelFile>> made() {
   for (const Inference inference : {Inference::fourier, Inference::exact, Inference::inducing}) {
     all.emplace_back("spectral_mixture_" + inference_name(inference), mixture(inference));
   }
+  all.emplace_back("series", series());
   all.emplace_back("spectral_mixture_curl_free", mixture(Inference::fourier, CurlFreeCoupling{}));
   return all;
 }

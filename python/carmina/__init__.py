@@ -9,6 +9,7 @@
 
 from carmina import _load  # noqa: F401, I001 -- before whatever else loads the core
 from carmina import datasets, kernels, losses, metrics, outputs, plot, sketches, theory
+from carmina._backtest import Backtest, backtest
 from carmina._classifier import KernelClassifier
 from carmina._core import __version__
 from carmina._features import FourierFeatures, SketchedFeatures
@@ -25,6 +26,7 @@ from carmina._tune import TuneResult, tune
 
 __all__ = [
     "AlphaPath",
+    "Backtest",
     "FitStopped",
     "FourierFeatures",
     "JointQuantileRegressor",
@@ -36,6 +38,7 @@ __all__ = [
     "Step",
     "TuneResult",
     "__version__",
+    "backtest",
     "datasets",
     "describe_machine",
     "kernels",

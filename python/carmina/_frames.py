@@ -28,6 +28,13 @@ class Column(NamedTuple):
     single: bool = False  # float32
 
 
+class DateColumn(NamedTuple):
+    """One column of dates that is no frame: datetime64 (n,), and its name."""
+
+    dates: NDArray
+    name: str = "time"
+
+
 def is_pandas(X: Any) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(X, pandas.DataFrame)
@@ -35,7 +42,7 @@ def is_pandas(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with columns of their own types. LazyFrames are refused."""
-    if is_pandas(X):
+    if is_pandas(X) or isinstance(X, DateColumn):
         return True
     if isinstance(X, np.ndarray):
         return False
@@ -53,9 +60,13 @@ class Frame:
         self.name = name
         self.original = frame
         self._pandas = frame if is_pandas(frame) else None
+        self._dates = frame.dates if isinstance(frame, DateColumn) else None
         if self._pandas is not None:
             self.columns: list[Any] = list(frame.columns)
             self.rows = len(frame)
+        elif self._dates is not None:
+            self.columns = [frame.name]
+            self.rows = len(frame.dates)
         else:
             self._arrow = _core.ArrowTable.of(frame)
             self.columns = list(self._arrow.names)
@@ -80,6 +91,8 @@ class Frame:
         return f"{self.name}: column {self.columns[j]!r}"
 
     def column(self, j: int) -> Column:
+        if self._dates is not None:
+            return _of_dates(self._dates)
         try:
             if self._pandas is not None:
                 return _pandas_column(self._pandas.iloc[:, j])

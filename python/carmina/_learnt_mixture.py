@@ -52,6 +52,14 @@ class LearntMixture:
         return kernels.SpectralMixture(machine.weights, machine.means, machine.scales, machine.family)
 
     @property
+    def trend_(self) -> str:
+        return self._fitted("trend_").trend
+
+    @property
+    def inference_(self) -> str:
+        return self._fitted("inference_").inference
+
+    @property
     def target_names_(self) -> list[str]:
         """Names of the columns of predictions: those of y, else y1, y2, ..."""
         return self._fitted("target_names_").output_names

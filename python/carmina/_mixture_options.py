@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from carmina import _core, kernels
 from carmina._validation import component_count, integer, number, one_of, seed_of
@@ -11,7 +14,8 @@ from carmina._validation import component_count, integer, number, one_of, seed_o
 if TYPE_CHECKING:
     from carmina._spectral_mixture import SpectralMixtureRegressor
 
-INFERENCES = ["fourier", "exact", "inducing"]
+INFERENCES = ["auto", "fourier", "exact", "inducing"]
+TRENDS = ["auto", "none", "linear"]
 PARAMETERIZATIONS = ["natural", "general"]
 ALLOCATIONS = ["softmax", "equal", "optimal"]
 KL_COPIES = ["all", "one", "none"]
@@ -23,7 +27,12 @@ def options_of(model: SpectralMixtureRegressor) -> _core.SpectralMixtureOptions:
     """The parameters of the estimator, checked."""
     options = _core.SpectralMixtureOptions()
     options.inference = one_of("inference", model.inference, INFERENCES)
-    options.n_components = component_count(model.n_components)
+    if model.n_components != "auto":
+        options.n_components = component_count(model.n_components)
+        if options.n_components < 1:
+            raise ValueError(f"n_components must be positive and even, or 'auto', found {model.n_components}")
+    options.trend = one_of("trend", model.trend, TRENDS)
+    options.periods = _periods(model.periods)
     options.n_mixtures = _mixtures(model, options)
     options.parameterization = one_of("parameterization", model.parameterization, PARAMETERIZATIONS)
     options.allocation = one_of("allocation", model.allocation, ALLOCATIONS)
@@ -51,6 +60,19 @@ def options_of(model: SpectralMixtureRegressor) -> _core.SpectralMixtureOptions:
             raise ValueError(f"start must be a SpectralMixture or None, found {model.start!r}")
         options.start_from(model.start.weights, model.start.means, model.start.scales)
     return options
+
+
+def _periods(periods: float | Sequence[float] | None) -> list[float]:
+    """Positive numbers, in the unit of X."""
+    if periods is None:
+        return []
+    given = [periods] if np.ndim(periods) == 0 else list(periods)
+    try:
+        return [float(number("periods", period)) for period in given]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"periods must be positive numbers in the unit of X, or None, found {periods!r}"
+        ) from None
 
 
 def _mixtures(model: SpectralMixtureRegressor, options: _core.SpectralMixtureOptions) -> int:

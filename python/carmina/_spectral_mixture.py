@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from sklearn.utils.validation import (
 )
 
 from carmina import _core, _files, _frames, kernels
+from carmina._backtest import Backtest, backtest
+from carmina._dates import date_column
 from carmina._learnt_mixture import LearntMixture
 from carmina._machine import prediction_frame, with_summary
 from carmina._mixture_options import options_of
@@ -54,10 +57,22 @@ class SpectralMixtureRegressor(
     ----------
     n_mixtures : int, default=10
         Components Q of the mixture.
-    n_components : int, default=600
-        Feature columns, a cosine and a sine for each spectral point.
-    inference : {"fourier", "exact", "inducing"}, default="fourier"
-        Fourier features; the n × n matrix; variational inducing points, which are learnt too.
+    n_components : int or "auto", default="auto"
+        Feature columns, a cosine and a sine for each spectral point; "auto": 600. A number asks for Fourier
+        features.
+    inference : {"auto", "fourier", "exact", "inducing"}, default="auto"
+        Fourier features; the n × n matrix; variational inducing points, which are learnt too. "auto": the
+        matrix for a series (one input, one target, no weights) of 20 to 1,500 rows where nothing is asked for
+        that is of features alone, else Fourier features. Of such a series several starts are learnt, and
+        predictions are their mean in proportion to their evidence. Deviations beyond its end are as wide as
+        forecasts from earlier origins ask for: parameters learnt from the first 70 % of the rows forecast
+        the rest from up to 16 origins.
+    trend : {"auto", "none", "linear"}, default="auto"
+        A line beside the mixture, for one input: its coefficients are integrated out with the rest. "auto",
+        where `inference` is "auto": of a series both, in proportion to their evidence, of more rows the one
+        of the larger evidence at the start; "none" with other words for `inference`.
+    periods : float, sequence of float or None
+        Known periods of one input, in its unit (days, for dates): where means of the mixture start.
     parameterization : {"natural", "general"}, default="natural"
         Coordinates that components are learnt in: natural parameters, or means and log deviations.
     allocation : {"softmax", "equal", "optimal"}, default="softmax"
@@ -106,7 +121,8 @@ class SpectralMixtureRegressor(
     checkpoint : path or None
         A file for the state of the fit while it runs, as for `KernelRegressor`.
     categories, unseen, dates
-        What becomes of a frame's text, truth values and dates, as for `KernelRegressor`.
+        What becomes of a frame's text, truth values and dates, as for `KernelRegressor`; dates are days since
+        1970 unless "seconds" or None is asked for.
 
     Attributes
     ----------
@@ -121,7 +137,11 @@ class SpectralMixtureRegressor(
     start_evidences_ : list of float
         Evidence that each start ended with.
     kernel_ : kernels.SpectralMixture
-        The learnt kernel, of one output.
+        The learnt kernel, of one output, without the trend.
+    trend_ : {"none", "linear"}
+        What is beside the mixture, of the start with the largest evidence.
+    inference_ : {"fourier", "exact", "inducing"}
+        What was taken.
     n_iter_, report_, n_features_in_, feature_names_in_
 
     Examples
@@ -137,8 +157,10 @@ class SpectralMixtureRegressor(
     """
 
     n_mixtures: int = 10
-    n_components: int = 600
-    inference: str = "fourier"
+    n_components: int | str = "auto"
+    inference: str = "auto"
+    trend: str = "auto"
+    periods: float | Sequence[float] | None = None
     parameterization: str = "natural"
     allocation: str = "softmax"
     kl_copies: str = "all"
@@ -164,7 +186,7 @@ class SpectralMixtureRegressor(
     checkpoint: str | os.PathLike[str] | None = None
     categories: str | None = "auto"
     unseen: str = "error"
-    dates: str | None = None
+    dates: str | None = "days"
 
     _encoder = None  # what makes numbers of a frame's columns; no field
 
@@ -181,8 +203,9 @@ class SpectralMixtureRegressor(
 
         Parameters
         ----------
-        X : array_like of shape (n, d)
-            Of float32, features are computed in float32, anything else in float64.
+        X : array_like of shape (n, d), or dates of shape (n,)
+            Of float32, features are computed in float32, anything else in float64. Dates: datetime64, a
+            pandas index or column, a polars column, or a frame of one such column.
         y : array_like of shape (n,) or (n, p)
             With Fourier features NaN stands for a target that is missing; a row without any is ignored.
         sample_weight : array_like of shape (n,) or None
@@ -212,7 +235,7 @@ class SpectralMixtureRegressor(
         another."""
         options = options_of(self)
         options.target_names = column_names(y)
-        X = checked_rows(self, X, filled=False, dtype=[np.float64, np.float32])
+        X = checked_rows(self, date_column(X), filled=False, dtype=[np.float64, np.float32])
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = _frames.targets(y)
@@ -309,6 +332,20 @@ class SpectralMixtureRegressor(
         y = np.asarray(y, dtype=np.float64)
         return self._machine.nmll(X, y.reshape(len(y), -1), threads=thread_count(self.n_jobs))
 
+    def backtest(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        horizon: Any,
+        steps: int = 5,
+        *,
+        period: Any = None,
+        callback: Callback | None = None,
+    ) -> Backtest:
+        """Forecasts of a series from `steps` of its own times by copies of this estimator, beside the last
+        value, the seasonal naive forecast and Holt-Winters': `carmina.backtest` says more."""
+        return backtest(X, y, horizon, steps, model=self, period=period, callback=callback)
+
     def log_marginal_likelihood(self) -> float:
         """Evidence of the training targets, mean over the draws; for inducing points their bound of it."""
         check_is_fitted(self)
@@ -321,6 +358,8 @@ class SpectralMixtureRegressor(
 
     def _inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
+        if getattr(self, "_encoder", None) is not None:
+            X = date_column(X, str(self.feature_names_in_[0]))
         return checked_rows(self, X, filled=False, reset=False, dtype=[np.float64, np.float32])
 
     def _as_targets(self, columns: NDArray) -> NDArray:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from carmina import _core
-from carmina.kernels import SpectralMixture
+from carmina._plot_series import axes_of, extrapolation, forecast, spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["extrapolation", "quantiles", "spectrum", "style", "vector_field"]
+__all__ = ["extrapolation", "forecast", "quantiles", "spectrum", "style", "vector_field"]
 
 
 _STYLE = {
@@ -76,7 +75,7 @@ def vector_field(X: ArrayLike, Y: ArrayLike, ax: Axes | None = None, **quiver: A
     places, arrows = np.asarray(X, dtype=float), np.asarray(Y, dtype=float)
     if places.ndim != 2 or places.shape[1] != 2 or arrows.shape != places.shape:
         raise ValueError(f"X and Y must both be of shape (n, 2), found {places.shape} and {arrows.shape}")
-    ax = _axes(ax)
+    ax = axes_of(ax)
     ax.quiver(*places.T, *arrows.T, np.hypot(*arrows.T), **{"angles": "xy", **quiver})
     ax.set_aspect("equal")
     return ax
@@ -130,7 +129,7 @@ def quantiles(
     names = [""] * count if levels is None else [f"{level:g}" for level in np.asarray(levels, dtype=float)]
     if len(names) != count:
         raise ValueError(f"levels must be {count} numbers, one for each quantile, found {len(names)}")
-    ax = _axes(ax)
+    ax = axes_of(ax)
     if y is not None:
         ax.plot(places, np.asarray(y, dtype=float), ".", color="0.4", markersize=3, zorder=1)
     order = np.argsort(places, kind="stable")
@@ -146,175 +145,3 @@ def quantiles(
     if levels is not None:
         ax.legend(title="quantiles")
     return ax
-
-
-def spectrum(
-    mixture: Any,
-    X: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    frequencies: ArrayLike | None = None,
-    column: int = 0,
-    ax: Axes | None = None,
-    **line: Any,
-) -> Axes:
-    """The spectral density of a mixture along one input on a logarithmic axis, with dotted lines at its
-    means; behind it the periodogram of a series, as a density too.
-
-    Parameters
-    ----------
-    mixture : SpectralMixture or fitted SpectralMixtureRegressor
-        What has weights, means and scales, in cycles.
-    X, y : array_like of shapes (n, d) or (n,), and (n,), or None
-        The series of the periodogram.
-    frequencies : array_like or None
-        Where the density is drawn, in cycles; None: from 0 to beyond the last component.
-    column : int
-        The input whose frequencies are drawn.
-    ax : matplotlib axes or None
-        Where to draw; None: the current axes.
-    **line
-        Passed on to `Axes.plot`.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> from carmina import datasets, kernels, plot
-    >>> data = datasets.sinusoids("half", 500)
-    >>> k = kernels.SpectralMixture([0.02, 0.03], [0.3, 0.7], [0.02, 0.02])
-    >>> ax = plot.spectrum(k, data.X, data.y)
-    """
-    weights, means, scales, family = _mixture(mixture)
-    if not 0 <= column < means.shape[1]:
-        raise ValueError(f"column must be from 0 to {means.shape[1] - 1}, found {column}")
-    means, scales = np.abs(means[:, column]), scales[:, column]
-    powers = None
-    if X is not None and y is not None:
-        powers = _core.periodogram(_column(X, column), np.asarray(y, dtype=float).ravel())
-    if frequencies is None:
-        last = (means + 4 * scales).max()
-        # Peaks are much narrower than the axis: points around each of them beside even ones.
-        around = (means[:, None] + scales[:, None] * np.linspace(-6, 6, 121)).ravel()
-        frequencies = np.union1d(np.linspace(0, last, 500), around[(around >= 0) & (around <= last)])
-    places = np.asarray(frequencies, dtype=float)
-    ax = _axes(ax)
-    if powers is not None:
-        found, power, resolution = powers
-        shown = found <= places.max()
-        ax.plot(
-            found[shown], power[shown] / resolution, color="0.7", linewidth=0.8, label="periodogram", zorder=1
-        )
-    # A frequency and its negative are one: the density of both is drawn at the positive one.
-    density = sum(_density(family, places, sign * means, scales) for sign in (1, -1)) @ weights
-    ax.plot(places, density, **{"color": "C0", "label": "mixture", **line})
-    for mean in means:
-        ax.axvline(mean, color="0.5", linewidth=0.6, linestyle=":", zorder=0)
-    top = max(density.max(), 0 if powers is None else (powers[1] / powers[2]).max())
-    ax.set_yscale("log")
-    ax.set_ylim(1e-8 * top, 3 * top)
-    ax.set_xlabel("frequency in cycles")
-    ax.set_ylabel("spectral density")
-    if powers is not None:
-        ax.legend()
-    return ax
-
-
-def extrapolation(
-    X_train: ArrayLike,
-    y_train: ArrayLike,
-    X: ArrayLike,
-    mean: ArrayLike,
-    std: ArrayLike | None = None,
-    X_test: ArrayLike | None = None,
-    y_test: ArrayLike | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """A series and its continuation: observations, the predicted mean, and the band mean ± 1.96 std that
-    holds 95 % of new observations.
-
-    Parameters
-    ----------
-    X_train, y_train : array_like of shapes (n,) or (n, 1), and (n,)
-        What the model was fitted to.
-    X, mean, std : array_like of shapes (m,) or (m, 1), (m,) and (m,)
-        Predictions, `model.predict(X, return_std=True)`; without `std` no band is drawn.
-    X_test, y_test : array_like or None
-        What was kept back.
-    ax : matplotlib axes or None
-        Where to draw; None: the current axes.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> from carmina import KernelRegressor, datasets, kernels, plot
-    >>> data = datasets.sinusoids("half", 400)
-    >>> k = kernels.SpectralMixture([0.02, 0.03], [0.3, 0.7], [0.02, 0.02])
-    >>> model = KernelRegressor(k, approximation="exact", alpha=0.04).fit(data.X[:300], data.y[:300])
-    >>> mean, std = model.predict(data.X, return_std=True)
-    >>> ax = plot.extrapolation(
-    ...     data.X[:300], data.y[:300], data.X, mean, std, data.X[300:], data.y[300:]
-    ... )
-    """
-    places, middle = _series("X", X, "mean", mean)
-    order = np.argsort(places, kind="stable")
-    ax = _axes(ax)
-    ax.plot(
-        *_series("X_train", X_train, "y_train", y_train), ".", color="0.3", markersize=3, label="training"
-    )
-    if X_test is not None and y_test is not None:
-        ax.plot(
-            *_series("X_test", X_test, "y_test", y_test), ".", color="C3", markersize=3, label="kept back"
-        )
-    if std is not None:
-        spread = 1.959964 * _series("X", X, "std", std)[1]
-        low, high = (middle - spread)[order], (middle + spread)[order]
-        ax.fill_between(places[order], low, high, color="C0", alpha=0.25, linewidth=0, label="95 %")
-    ax.plot(places[order], middle[order], color="C0", label="mean")
-    ax.legend()
-    return ax
-
-
-def _mixture(mixture: Any) -> tuple[NDArray, NDArray, NDArray, str]:
-    """Weights (q,), means and scales (q, d), and the family, of a kernel or an estimator that learnt them."""
-    ending = "" if isinstance(mixture, SpectralMixture) else "_"
-    if not hasattr(mixture, "weights" + ending):
-        raise ValueError(
-            f"mixture must be a SpectralMixture or have weights_, means_ and scales_, found {mixture!r}"
-        )
-    weights, means, scales = (getattr(mixture, name + ending) for name in ("weights", "means", "scales"))
-    means, scales = (np.asarray(values, dtype=float).reshape(len(weights), -1) for values in (means, scales))
-    return np.asarray(weights, dtype=float), means, scales, getattr(mixture, "family", "gaussian")
-
-
-def _density(family: str, places: NDArray, means: NDArray, scales: NDArray) -> NDArray:
-    """Densities (n, q) of the components at the places."""
-    t = (places[:, None] - means) / scales
-    if family == "laplace":
-        return np.exp(-np.abs(t)) / (2 * scales)
-    return np.exp(-(t**2) / 2) / (np.sqrt(2 * np.pi) * scales)
-
-
-def _column(X: ArrayLike, column: int) -> NDArray:
-    values = np.asarray(X, dtype=float)
-    return np.ascontiguousarray(values if values.ndim == 1 else values[:, column])
-
-
-def _series(x_name: str, x: ArrayLike, y_name: str, y: ArrayLike) -> tuple[NDArray, NDArray]:
-    places, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if places.size != len(places) or values.size != len(places):
-        raise ValueError(
-            f"{x_name} and {y_name} must be of shapes (n,) or (n, 1), and (n,), "
-            f"found {places.shape} and {values.shape}"
-        )
-    return places.ravel(), values.ravel()
-
-
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("carmina.plot needs matplotlib: pip install carmina[plot]") from error
-    return pyplot.gca()

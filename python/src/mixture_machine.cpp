@@ -117,7 +117,9 @@ nb::dict record(const MixtureMachine& self) {
   const auto count = [](Index value) { return value > 0 ? nb::object(nb::int_(value)) : nb::none(); };
   nb::dict result;
   result["n_mixtures"] = o.n_mixtures;
-  result["n_components"] = o.n_components;
+  result["n_components"] = o.n_components > 0 ? nb::object(nb::int_(o.n_components)) : nb::object(nb::str("auto"));
+  result["trend"] = trend_name(o.trend);
+  result["periods"] = o.periods.empty() ? nb::none() : nb::cast(o.periods);
   result["inference"] = inference_name(o.inference);
   result["parameterization"] = parameterization_name(o.parameterization);
   result["allocation"] = allocation_name(o.allocation);
@@ -182,7 +184,8 @@ void bind_options(nb::module_& m) {
   nb::class_<Options> options(m, "SpectralMixtureOptions");
   options.def(nb::init<>())
       .def_rw("n_mixtures", &Options::n_mixtures)
-      .def_rw("n_components", &Options::n_components)
+      .def_rw("n_components", &Options::n_components, "0: chosen")
+      .def_rw("periods", &Options::periods)
       .def_rw("solver", &Options::solver)
       .def_rw("max_iter", &Options::max_iter)
       .def_rw("tol", &Options::tol)
@@ -205,12 +208,14 @@ void bind_options(nb::module_& m) {
       .def_prop_rw(
           "checkpoint_each", [](const Options& o) { return o.checkpoint.each; },
           [](Options& o, bool each) { o.checkpoint.each = each; })
-      .def_prop_ro("takes_missing_targets", [](const Options& o) { return o.inference == Inference::fourier; })
+      .def_prop_ro(
+          "takes_missing_targets",
+          [](const Options& o) { return o.inference == Inference::fourier || o.inference == Inference::automatic; })
       .def_prop_ro(
           "spectral_points",
           [](const Options& o) -> std::optional<Index> {
-            if (o.inference != Inference::fourier) return std::nullopt;
-            return o.n_components / 2;
+            if (o.inference != Inference::fourier && o.inference != Inference::automatic) return std::nullopt;
+            return o.features() / 2;
           },
           "Of which each component needs one; None where there are none.")
       .def(
@@ -234,6 +239,7 @@ void bind_options(nb::module_& m) {
     options.def_prop_rw(name, accessors.first, accessors.second);
   };
   add("inference", by_name(&Options::inference, parse_inference, inference_name));
+  add("trend", by_name(&Options::trend, parse_trend, trend_name));
   add("parameterization", by_name(&Options::parameterization, parse_parameterization, parameterization_name));
   add("allocation", by_name(&Options::allocation, parse_allocation, allocation_name));
   add("kl_copies", by_name(&Options::kl_copies, parse_kl_copies, kl_copies_name));
@@ -291,6 +297,8 @@ void bind_mixture_machine(nb::module_& m) {
       .def_prop_ro("start_evidences", [](const MixtureMachine& s) { return s.machine.start_evidences(); })
       .def_prop_ro("curve", [](const MixtureMachine& s) { return s.machine.curve(); })
       .def_prop_ro("points", &points)
+      .def_prop_ro("inference", [](const MixtureMachine& s) { return inference_name(s.machine.inference()); })
+      .def_prop_ro("trend", [](const MixtureMachine& s) { return trend_name(s.machine.trend()); })
       .def_prop_ro("record", &record)
       .def_prop_ro("output_names",
                    [](const MixtureMachine& s) { return output_names(s.machine.record(), s.machine.dim_out()); })

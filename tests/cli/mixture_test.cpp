@@ -161,7 +161,7 @@ TEST_F(MixtureCommands, WhatDoesNotGoTogetherIsRefused) {
   refused({"--alpha", "3"}, "--alpha has no meaning with --kernel spectral_mixture");
   refused({"--loss", "huber"}, "--loss has no meaning");
   refused({"--fill-missing"}, "--fill-missing has no meaning");
-  refused({"--inference", "guess"}, "inference must be 'fourier', 'exact' or 'inducing', found 'guess'");
+  refused({"--inference", "guess"}, "inference must be 'fourier', 'exact', 'inducing' or 'auto', found 'guess'");
   refused({"--starts", "0"}, "starts must be at least 1");
   refused({"--learning-rows", "0"}, "--learning-rows must be at least 1, found 0");
   refused({"--learning-rows", "many"}, "--learning-rows", 2);

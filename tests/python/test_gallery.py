@@ -24,7 +24,7 @@ def covered(ax: plt.Axes) -> int:
     box = legend.get_window_extent()
     count = 0
     for line in ax.lines:
-        points = line.get_transform().transform(np.column_stack(line.get_data()).astype(float))
+        points = line.get_transform().transform(line.get_xydata())  # dates as numbers
         count += int(sum(box.contains(x, y) for x, y in points))
     return count
 

@@ -161,7 +161,7 @@ def test_verbose_shows_the_objective(series, capfd):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"inference": "guess"}, "inference must be 'fourier' or 'exact' or 'inducing', found 'guess'"),
+        ({"inference": "guess"}, "inference must be 'auto' or 'fourier' or 'exact' or 'inducing', found 'g"),
         ({"n_components": 7}, "n_components must be positive and even"),
         ({"allocation": "fair"}, "allocation must be"),
         ({"kl_copies": "two"}, "kl_copies must be"),

@@ -24,6 +24,9 @@ struct SpectralParameters {
   Vector<double> noise;            // variances (p)
   Matrix<double> inducing;         // (m, d); empty unless points are learnt
   OutputCoupling coupling = LearntFactors{};
+  // A constant or a line beside the mixture, whose coefficients are integrated out: one component of frequency near 0
+  // and fixed parameters, for each output. No components: none.
+  Mixture trend = {};
 
   Index dim_out() const { return noise.size(); }
   SpectralParameters zeros() const;
@@ -37,8 +40,10 @@ enum class Parameterization { natural, general };
 Parameterization parse_parameterization(const std::string& name);
 std::string parameterization_name(Parameterization parameterization);
 
-// Fourier features (any number of rows), the n x n matrix, or inducing points.
-enum class Inference { fourier, exact, inducing };
+// Fourier features (any number of rows), the n x n matrix, or inducing points. Automatic: the matrix for a series of up
+// to 1,500 rows (one input, one target, no weights), where the budget holds it and nothing is asked for that is of
+// features alone; else Fourier features.
+enum class Inference { fourier, exact, inducing, automatic };
 Inference parse_inference(const std::string& name);
 std::string inference_name(Inference inference);
 
@@ -48,10 +53,18 @@ enum class KlCopies { all, one, none };
 KlCopies parse_kl_copies(const std::string& name);
 std::string kl_copies_name(KlCopies copies);
 
+// A line beside the mixture, for one input. Automatic: with inference automatic as the evidence says, of a series both
+// in proportion to it; else none.
+enum class Trend { none, linear, automatic };
+Trend parse_trend(const std::string& name);
+std::string trend_name(Trend trend);
+
 struct SpectralMixtureOptions {
   Index n_mixtures = 10;
-  Index n_components = 600;  // feature columns: twice the number of spectral points
-  Inference inference = Inference::fourier;
+  Index n_components = 0;  // feature columns: twice the number of spectral points; 0: 600
+  Inference inference = Inference::automatic;
+  Trend trend = Trend::automatic;
+  std::vector<double> periods = {};  // of one input, known: where means of the mixture start
   Parameterization parameterization = Parameterization::natural;
   Allocation allocation = Allocation::softmax;
   KlCopies kl_copies = KlCopies::all;
@@ -81,6 +94,7 @@ struct SpectralMixtureOptions {
   // Called after each step: start, step, the objective (evidence less divergence).
   std::function<void(Index start, Index step, double value)> on_step = {};
 
+  Index features() const { return n_components > 0 ? n_components : 600; }
   void check() const;
 };
 
@@ -126,7 +140,8 @@ class SpectralMixtureMachine {
   // Mean, and covariance of a new observation: mean of covariances, covariance of the means, and noise (mathematics.md
   // 3e).
   DrawPrediction predict_observation(ConstView<double> X, const Execution& execution = {}) const;
-  // Functions drawn from the posterior, without noise: each (n, p). Draws take turns among the sets of points.
+  // Functions drawn from the posterior, without noise: each (n, p). Draws take turns among the sets of points, of a
+  // series among its members as often as their shares say.
   std::vector<Matrix<double>> sample(ConstView<double> X, Index draws, std::uint64_t seed,
                                      const Execution& execution = {}) const;
   // -1/n* sum log of the density averaged over the draws, over all targets that are there (mathematics.md 3e).
@@ -145,6 +160,10 @@ class SpectralMixtureMachine {
   const SolveReport& report() const { return record_.report; }
   // Spectral points in cycles of a set, (M, d), with their weights a^2 (M): what the features are made of.
   const std::vector<WeightedFrequencies>& points() const;
+  // "linear" or "none": what is beside the mixture that `parameters` are of.
+  Trend trend() const;
+  // What predictions are made of; models/mixture/mixture_state.hpp.
+  const MixtureState& state() const { return *state_; }
 
   ModelFile to_file() const;
   static SpectralMixtureMachine from_file(const ModelFile& file, const std::string& source);

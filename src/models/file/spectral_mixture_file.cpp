@@ -49,6 +49,69 @@ constexpr auto option_fields = fields(
     JsonField{"n_inducing", &SpectralMixtureOptions::n_inducing},
     JsonField{"learning_rows", &SpectralMixtureOptions::learning_rows});
 
+// A process whose kernel is that of the parameters is written as it always was; a series as its members.
+bool as_members(const SpectralParameters& at, const MixtureState& state) {
+  return state.members.size() > 1 || (!state.members.empty() && !(state.members[0].mixture == at.mixture));
+}
+
+void put_series(ModelFile& file, const SpectralParameters& at, const MixtureState& state) {
+  if (at.trend.size() > 0) {
+    Matrix<double> trend(3, 1);
+    trend << at.trend.weights[0], at.trend.means(0, 0), at.trend.scales(0, 0);
+    file.put<double>("trend", trend);
+  }
+  if (state.bands.places.size() > 0) {
+    Matrix<double> bands(state.bands.places.size(), 2);
+    bands << state.bands.places, state.bands.factors;
+    file.put<double>("bands", bands);
+  }
+  if (!as_members(at, state)) return;
+  file.put<double>("shares", Matrix<double>(state.shares));
+  for (std::size_t k = 0; k < state.members.size(); ++k) {
+    const MixtureMember& member = state.members[k];
+    const auto name = [&](const char* array) { return format_text("member.{}.{}", k, array); };
+    file.put<double>(name("weights"), Matrix<double>(member.mixture.weights));
+    file.put<double>(name("means"), member.mixture.means);
+    file.put<double>(name("scales"), member.mixture.scales);
+    file.put<double>(name("noise"), Matrix<double>::Constant(1, 1, member.noise));
+    file.put<double>(name("coefficients"), member.process.coefficients);
+    file.put<double>(name("root"), packed(member.process.L));
+  }
+}
+
+void get_series(const ModelFile& file, SpectralParameters& at, MixtureState& state) {
+  if (file.tensors.contains("trend")) {
+    const Vector<double> trend = get_vector(file, "trend");
+    at.trend = {trend.head(1), trend.segment(1, 1), trend.tail(1), at.mixture.family};
+    require(at.mixture.dim_in() == 1, "a trend is for one input");
+    at.trend.check();
+  }
+  if (file.tensors.contains("bands")) {
+    const Matrix<double> bands = file.get<double>("bands");
+    state.bands = {bands.col(0), bands.col(1)};
+    bool rising = bands.allFinite() && at.mixture.dim_in() == 1 && (bands.col(1).array() >= 1).all();
+    for (Index k = 1; k < bands.rows(); ++k) rising = rising && bands(k, 0) > bands(k - 1, 0);
+    require(rising, "'bands' must have ascending places of one input and factors from 1");
+  }
+  if (!file.tensors.contains("shares")) return;
+  state.shares = get_vector(file, "shares");
+  require(state.shares.size() > 0 && (state.shares.array() >= 0).all() && std::abs(state.shares.sum() - 1) < 1e-6,
+          "'shares' must be parts of 1");
+  const Matrix<double> anchors = file.get<double>("anchors");
+  for (Index k = 0; k < state.shares.size(); ++k) {
+    const auto name = [&](const char* array) { return format_text("member.{}.{}", k, array); };
+    MixtureMember& member = state.members.emplace_back();
+    member.mixture = {get_vector(file, name("weights")), file.get<double>(name("means")),
+                      file.get<double>(name("scales")), at.mixture.family};
+    member.mixture.check();
+    member.noise = file.get<double>(name("noise"))(0, 0);
+    require(member.noise > 0 && std::isfinite(member.noise), "'{}' must be positive", name("noise"));
+    member.process.anchors = anchors;
+    member.process.coefficients = file.get<double>(name("coefficients"));
+    member.process.L = unpacked(file.get<double>(name("root")), anchors.rows());
+  }
+}
+
 Json options_to_json(const SpectralMixtureOptions& o) {
   const auto* given = std::get_if<LearntFactors>(&o.coupling);
   const LearntFactors factors = given ? *given : LearntFactors{};
@@ -57,7 +120,10 @@ Json options_to_json(const SpectralMixtureOptions& o) {
                {"kl_copies", kl_copies_name(o.kl_copies)},
                {"outputs", coupling_name(o.coupling)},
                {"rank", factors.rank},
-               {"phases", factors.phases}};
+               {"phases", factors.phases},
+               {"inference", inference_name(o.inference)},
+               {"trend", trend_name(o.trend)},
+               {"periods", o.periods}};
   put_fields(json, o, option_fields);
   return json;
 }
@@ -69,6 +135,10 @@ SpectralMixtureOptions options_from_json(const Json& json) {
   o.allocation = parse_allocation(json.at("allocation").get<std::string>());
   o.kl_copies = parse_kl_copies(json.at("kl_copies").get<std::string>());
   o.coupling = parse_coupling(json.at("outputs").get<std::string>());
+  // Files of version 0.1 have no series.
+  o.inference = parse_inference(json.value("inference", std::string("fourier")));
+  o.trend = parse_trend(json.value("trend", std::string("none")));
+  o.periods = json.value("periods", std::vector<double>());
   if (auto* factors = std::get_if<LearntFactors>(&o.coupling)) {
     get_count(json, "rank", factors->rank);
     json.at("phases").get_to(factors->phases);
@@ -95,12 +165,14 @@ ModelFile SpectralMixtureMachine::to_file() const {
     file.put<double>(format_text("beta.{}", k), Matrix<double>(state_->posteriors[k].beta));
     file.put<double>(format_text("precision_root.{}", k), packed(state_->posteriors[k].L));
   }
-  if (state_->process.anchors.size() > 0) {
-    file.put<double>("anchors", state_->process.anchors);
-    file.put<double>("coefficients", state_->process.coefficients);
-    file.put<double>("root", packed(state_->process.L));
-    if (state_->process.LB.size() > 0) file.put<double>("second_root", packed(state_->process.LB));
+  if (!state_->members.empty()) file.put<double>("anchors", state_->members[0].process.anchors);
+  if (!state_->members.empty() && !as_members(parameters_, *state_)) {
+    const MixtureProcess& process = state_->members[0].process;
+    file.put<double>("coefficients", process.coefficients);
+    file.put<double>("root", packed(process.L));
+    if (process.LB.size() > 0) file.put<double>("second_root", packed(process.LB));
   }
+  put_series(file, parameters_, *state_);
   file.texts["mixture"] = Json{
       {"family", family_name(parameters_.mixture.family)},
       {"inference", inference_name(inference_)},
@@ -148,15 +220,20 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
       state.points.push_back(std::move(points));
       state.posteriors.push_back(std::move(posterior));
     }
+    get_series(file, m.parameters_, state);
     if (m.inference_ == Inference::fourier) {
       require(draws > 0, "there are no spectral points");
-    } else {
-      state.process.anchors = file.get<double>("anchors");
-      state.process.coefficients = file.get<double>("coefficients");
-      const Index n = state.process.anchors.rows();
-      state.process.L = unpacked(file.get<double>("root"), n);
+      state.shares = Vector<double>::Constant(draws, 1 / static_cast<double>(draws));
+    } else if (state.members.empty()) {
+      MixtureMember& member =
+          state.members.emplace_back(MixtureMember{m.parameters_.mixture, m.parameters_.noise[0], {}});
+      state.shares = Vector<double>::Ones(1);
+      member.process.anchors = file.get<double>("anchors");
+      member.process.coefficients = file.get<double>("coefficients");
+      const Index n = member.process.anchors.rows();
+      member.process.L = unpacked(file.get<double>("root"), n);
       if (file.tensors.contains("second_root")) {
-        state.process.LB = unpacked(file.get<double>("second_root"), n);
+        member.process.LB = unpacked(file.get<double>("second_root"), n);
       }
     }
     m.evidence_ = about.at("evidence").get<double>();
@@ -169,7 +246,7 @@ SpectralMixtureMachine SpectralMixtureMachine::from_file(const ModelFile& file, 
     } else {
       m.record_.report = report_from_json(about);  // files of version 0.1 before they had a record
     }
-    m.options_.inference = m.inference_;
+    if (m.options_.inference != Inference::automatic) m.options_.inference = m.inference_;
     m.options_.family = m.parameters_.mixture.family;
     m.options_.fit_intercept = m.record_.fit_intercept;
     m.options_.seed = m.record_.seed;

@@ -64,6 +64,15 @@ constexpr TensorRow of_spectral_mixtures[] = {
     {"coefficients", "F64", "a, p"},
     {"root", "F64", "packed(a), 1"},
     {"second_root", "F64", "packed(a), 1"},
+    {"trend", "F64", "3, 1"},
+    {"shares", "F64", "s, 1"},
+    {"member.k.weights", "F64", "q_k, 1"},
+    {"member.k.means", "F64", "q_k, d"},
+    {"member.k.scales", "F64", "q_k, d"},
+    {"member.k.noise", "F64", "1, 1"},
+    {"member.k.coefficients", "F64", "a, p"},
+    {"member.k.root", "F64", "packed(a), 1"},
+    {"bands", "F64", "b, 2"},
 };
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {

@@ -72,6 +72,10 @@ void expect_options(CheckpointFile& file, const FitOptions& options) {
 void expect_options(CheckpointFile& file, const SpectralMixtureOptions& options) {
   expect(file, "kernel", "spectral_mixture");
   expect(file, "n_mixtures", options.n_mixtures);
+  expect(file, "trend", trend_name(options.trend));
+  Digest periods;
+  for (const double period : options.periods) periods.add(period);
+  expect(file, "periods", periods.digits());
   expect(file, "n_components", options.n_components);
   expect(file, "inference", inference_name(options.inference));
   expect(file, "parameterization", parameterization_name(options.parameterization));

@@ -2,12 +2,12 @@
 #include "models/mixture/mixture_learner.hpp"
 #include "models/mixture/empirical_spectrum.hpp"
 #include "models/mixture/mixture_objective.hpp"
+#include "models/mixture/mixture_start.hpp"
+#include "models/mixture/series_start.hpp"
 #include "models/mixture/spectral_coordinates.hpp"
 #include "solvers/evidence/ascent.hpp"
 
 #include <carmina/core/error.hpp>
-
-#include <Eigen/Eigenvalues>
 
 #include <algorithm>
 #include <cmath>
@@ -20,63 +20,6 @@ namespace carmina {
 namespace {
 
 constexpr Index plateau_window = 20, plateau_patience = 5;
-
-// Targets with mean 0 and variance 1 in each output, so that steps and starts suit any units; `common`: of all outputs
-// together, where a factor for each would change what the kernel means.
-struct StandardTargets {
-  Vector<double> mean, scale;
-  Matrix<double> Y;
-
-  template <Real T>
-  StandardTargets(const Matrix<T>& targets, const Vector<T>& weights, bool centre, bool common)
-      : mean(Vector<double>::Zero(targets.cols())),
-        scale(Vector<double>::Ones(targets.cols())),
-        Y(targets.template cast<double>()) {
-    for (Index a = 0; a < Y.cols(); ++a) {
-      double sum = 0, total = 0, squares = 0;
-      const auto over_rows = [&](const auto& f) {
-        for (Index i = 0; i < Y.rows(); ++i) {
-          if (!std::isnan(Y(i, a))) f(Y(i, a), weights.size() > 0 ? static_cast<double>(weights[i]) : 1.0);
-        }
-      };
-      over_rows([&](double y, double w) { sum += w * y, total += w; });
-      require(total > 0, "fit: output {} has no target in the rows that are learnt from", a + 1);
-      if (centre) mean[a] = sum / total;
-      over_rows([&](double y, double w) { squares += w * (y - mean[a]) * (y - mean[a]); });
-      if (squares > 0) scale[a] = std::sqrt(squares / total);
-    }
-    require(mean.allFinite() && scale.allFinite(),
-            "fit: the targets are too large for their mean and deviation; divide them by one number");
-    if (common) scale.setConstant(scale.norm() / std::sqrt(static_cast<double>(scale.size())));
-    for (Index a = 0; a < Y.cols(); ++a) Y.col(a) = (Y.col(a).array() - mean[a]) / scale[a];
-  }
-};
-
-// B with B Bᵀ near the correlations of the targets where two are there together; a little noise tells components apart.
-Matrix<double> start_factors(const Matrix<double>& Y, Index components, Index rank, const Random& random) {
-  const Index p = Y.cols();
-  Matrix<double> correlation = Matrix<double>::Identity(p, p);
-  for (Index a = 0; a < p; ++a) {
-    for (Index b = 0; b < a; ++b) {
-      double product = 0, first = 0, second = 0;
-      for (Index i = 0; i < Y.rows(); ++i) {
-        if (std::isnan(Y(i, a)) || std::isnan(Y(i, b))) continue;
-        product += Y(i, a) * Y(i, b), first += Y(i, a) * Y(i, a), second += Y(i, b) * Y(i, b);
-      }
-      correlation(a, b) = correlation(b, a) = first * second > 0 ? product / std::sqrt(first * second) : 0;
-    }
-  }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(correlation);
-  const Matrix<double> root = eigen.eigenvectors().rightCols(rank).rowwise().reverse() *
-                              eigen.eigenvalues().tail(rank).reverse().cwiseMax(0.05).cwiseSqrt().asDiagonal();
-  Matrix<double> out(components, p * rank);
-  for (Index q = 0; q < components; ++q) {
-    for (Index k = 0; k < p * rank; ++k) {
-      out(q, k) = root.data()[k] + 0.05 * random.normal(static_cast<std::uint64_t>(q), static_cast<std::uint32_t>(k));
-    }
-  }
-  return out;
-}
 
 template <Real T>
 class MixtureLearner {
@@ -114,7 +57,8 @@ class MixtureLearner {
   const Vector<double>& mean() const { return targets_.mean; }
 
  private:
-  SpectralParameters start_parameters(Index start) const {
+  // `linear`: with a line beside the mixture, whose start is then the spectrum of what the line leaves.
+  SpectralParameters start_parameters(Index start, bool linear) const {
     const auto stream = [&](Stream purpose) {
       return Random(options_.seed, purpose).child(static_cast<std::uint32_t>(start));
     };
@@ -124,10 +68,14 @@ class MixtureLearner {
       at.mixture = *options_.start;
       at.mixture.weights /= targets_.scale.squaredNorm() / static_cast<double>(p);
     } else {
-      at.mixture = empirical_start(rows_.X.template cast<double>(), targets_.Y, options_.n_mixtures, start,
-                                   stream(Stream::mixture_starts), longest_grid_);
+      const Matrix<double> X = rows_.X.template cast<double>();
+      at.mixture = empirical_start(
+          X, linear ? without_lines(X.col(0), targets_.Y, rows_.weights.template cast<double>()) : targets_.Y,
+          options_.n_mixtures, start, stream(Stream::mixture_starts), longest_grid_);
     }
     at.mixture.family = options_.family;
+    start_at_periods(at.mixture, options_.periods, range());
+    if (linear) at.trend = trend_component(range(), true);
     at.noise = Vector<double>::Constant(options_.inference == Inference::fourier ? p : 1, 0.1);
     at.coupling = options_.coupling;
     const auto* factors = std::get_if<LearntFactors>(&options_.coupling);
@@ -156,7 +104,7 @@ class MixtureLearner {
     }
     if (options_.inference == Inference::inducing) {
       const auto X = inputs();
-      const Index n = X.rows(), m = std::min(n, options_.n_inducing > 0 ? options_.n_inducing : options_.n_components);
+      const Index n = X.rows(), m = std::min(n, options_.n_inducing > 0 ? options_.n_inducing : options_.features());
       at.inducing.resize(m, X.cols());
       for (Index k = 0; k < m; ++k) at.inducing.row(k) = X.row(static_cast<Index>((2 * k + 1) * n / (2 * m)));
     }
@@ -175,10 +123,30 @@ class MixtureLearner {
     return found;
   }
 
+  double range() const {
+    const double range = static_cast<double>(rows_.X.maxCoeff() - rows_.X.minCoeff());
+    return range > 0 ? range : 1;
+  }
+
+  // With a line where the evidence at the start, where nothing is learnt yet, is larger with it than with a constant.
+  SpectralParameters chosen_start(Index start, const Random& draws) {
+    const auto value_of = [&](SpectralParameters with, bool linear) {
+      with.trend = trend_component(range(), linear);
+      objective_->begin(with.mixture, draws);
+      objective_->freeze(with);
+      return objective_->value(with, nullptr);
+    };
+    SpectralParameters alone = start_parameters(start, false), line = start_parameters(start, true);
+    return value_of(line, true) > value_of(alone, false) ? line : alone;
+  }
+
   SavedLoop saved(Index start) const { return {checkpoint_, format_text("start {}", start)}; }
 
   void climb(Index start, LearntMixture& found) {
-    const SpectralParameters first = start_parameters(start);
+    const Random draws = Random(options_.seed, Stream::mixture_draws).child(static_cast<std::uint32_t>(start));
+    const SpectralParameters first = options_.trend == Trend::automatic
+                                         ? chosen_start(start, draws)
+                                         : start_parameters(start, options_.trend == Trend::linear);
     const bool learn_factors = std::holds_alternative<LearntFactors>(first.coupling) && targets_.Y.cols() > 1 &&
                                options_.inference == Inference::fourier;
     const MixtureSolver asked = parse_mixture_solver(options_.solver);
@@ -187,8 +155,7 @@ class MixtureLearner {
     const bool natural = method == MixtureSolver::natural_gradient;
     const auto kind = natural ? Parameterization::natural : options_.parameterization;
     const SpectralCoordinates coordinates(first, kind, learn_factors);
-    objective_->begin(first.mixture,
-                      Random(options_.seed, Stream::mixture_draws).child(static_cast<std::uint32_t>(start)));
+    objective_->begin(first.mixture, draws);
     Vector<double> at = coordinates.encode(first);
     SolveReport& report = found.report;
     report.solver = mixture_solver_name(method);
@@ -276,7 +243,8 @@ class MixtureLearner {
   void finish(SpectralParameters at, LearntMixture& found) const {
     const Vector<double> squares = targets_.scale.cwiseAbs2();
     const Index p = targets_.Y.cols();
-    found.points = objective_->points(at, targets_.scale);
+    found.state.points = objective_->points(at, targets_.scale);
+    if (at.trend.size() > 0) at.trend.weights *= squares.mean();
     const bool process = options_.inference != Inference::fourier;
     at.noise = process ? Vector<double>(at.noise[0] * squares) : Vector<double>(at.noise.cwiseProduct(squares));
     if (process || is_differential(at.coupling) || p == 1) {

@@ -1,6 +1,7 @@
 // models/mixture/mixture_learner.hpp -- a spectral mixture learnt from rows in memory: starts, steps, and what is kept.
 #pragma once
 #include "models/fit/merged_rows.hpp"
+#include "models/mixture/mixture_state.hpp"
 #include "solvers/evidence/mixture_processes.hpp"
 #include "solvers/evidence/streamed_posterior.hpp"
 
@@ -18,10 +19,8 @@ std::string mixture_solver_name(MixtureSolver solver);
 // All in the units of the targets.
 struct LearntMixture {
   SpectralParameters parameters;
-  std::vector<WeightedFrequencies> points;  // of each draw (fourier)
-  std::vector<FourierPosterior> posteriors;
-  MixtureProcess process;  // exact, inducing
-  double evidence = 0;     // of the rows that the posterior is of
+  MixtureState state;
+  double evidence = 0;  // of the rows that the posterior is of
   std::vector<double> curve, start_evidences;
   SolveReport report;
 };

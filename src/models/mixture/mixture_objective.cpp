@@ -35,7 +35,9 @@ class FourierObjective final : public MixtureObjective {
     random_ = random;
     frozen_ = false;
     if constexpr (std::same_as<T, float>) {
-      if (largest_phase() <= largest_float_phase) return make_evidence<float>();
+      // A trend's two coefficients are of another size than all others: their sums need the digits.
+      const bool trend = X_.cols() == 1 && options_.trend != Trend::none;
+      if (!trend && largest_phase() <= largest_float_phase) return make_evidence<float>();
     }
     make_evidence<double>();
   }
@@ -118,7 +120,7 @@ class FourierObjective final : public MixtureObjective {
   }
 
   std::vector<Index> allocate(const Mixture& mixture, double temperature) const {
-    const Index m = options_.n_components / 2;
+    const Index m = options_.features() / 2;
     switch (options_.allocation) {
       case Allocation::equal:
         return equal_allocation(mixture.size(), m);

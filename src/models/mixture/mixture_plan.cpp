@@ -130,13 +130,13 @@ std::string advice(const MixtureQuestion<T>& question, const SpectralMixtureOpti
     });
   };
   if (options.inference == Inference::fourier && rows == 0) {
-    const Index count = components_that_fit(options, options.n_components);
+    const Index count = components_that_fit(options, options.features());
     if (count > 0) {
       choices.push_back(format_text("at most {} components with learning_rows of {}", count,
                                     std::min(learning, fewest_learning_rows)));
     }
   } else if (options.inference != Inference::fourier) {
-    const Index count = components_that_fit(options, options.n_components);
+    const Index count = components_that_fit(options, options.features());
     if (count > 0) choices.push_back(format_text("inference 'fourier' with at most {} components", count));
   }
   std::string text;
@@ -154,10 +154,10 @@ std::string advice(const MixtureQuestion<T>& question, const SpectralMixtureOpti
 MixtureShape mixture_shape(const SpectralMixtureOptions& options, Index d, Index p, double n, double learning,
                            double groups, std::size_t scalar_bytes) {
   MixtureShape s;
-  s.inference = options.inference;
+  s.inference = options.inference == Inference::automatic ? Inference::fourier : options.inference;
   s.n = n, s.learning = learning;
   s.d = static_cast<double>(d), s.p = static_cast<double>(p);
-  s.m = static_cast<double>(options.n_components);
+  s.m = static_cast<double>(options.features() + (options.trend == Trend::none || d > 1 ? 0 : 2 * p));
   Index rank = 1;
   if (const auto* factors = std::get_if<LearntFactors>(&options.coupling)) {
     if (p > 1) rank = factors->rank > 0 ? factors->rank : std::min<Index>(p, 2);
@@ -170,7 +170,7 @@ MixtureShape mixture_shape(const SpectralMixtureOptions& options, Index d, Index
   s.draws = static_cast<double>(options.n_draws);
   s.groups = groups;
   s.inducing =
-      std::min(learning, static_cast<double>(options.n_inducing > 0 ? options.n_inducing : options.n_components));
+      std::min(learning, static_cast<double>(options.n_inducing > 0 ? options.n_inducing : options.features()));
   s.scalar_bytes = static_cast<double>(scalar_bytes);
   return s;
 }
@@ -187,6 +187,7 @@ MemoryUse mixture_memory(const MixtureShape& shape) {
   add_learning_rows(use, shape);
   switch (shape.inference) {
     case Inference::fourier:
+    case Inference::automatic:
       add_fourier(use, shape);
       break;
     case Inference::exact:

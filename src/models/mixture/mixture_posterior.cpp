@@ -55,22 +55,29 @@ template <Real T>
 void set_posterior(const CountedRows<T>& rows, const std::vector<std::vector<Index>>& groups,
                    const Vector<double>& mean, const SpectralMixtureOptions& options, LearntMixture& learnt,
                    Checkpoint* checkpoint) {
-  learnt.posteriors.clear();
-  learnt.process = {};
+  MixtureState& state = learnt.state;
+  state.posteriors.clear();
+  state.members.clear();
   learnt.evidence = 0;
-  for (const WeightedFrequencies& points : learnt.points) {
-    const SavedLoop saved{checkpoint, format_text("posterior {}", learnt.posteriors.size())};
-    learnt.posteriors.push_back(streamed_posterior(rows, points, mean, groups, options.execution, saved));
-    learnt.evidence += learnt.posteriors.back().evidence / static_cast<double>(learnt.points.size());
+  for (const WeightedFrequencies& points : state.points) {
+    const SavedLoop saved{checkpoint, format_text("posterior {}", state.posteriors.size())};
+    state.posteriors.push_back(streamed_posterior(rows, points, mean, groups, options.execution, saved));
+    learnt.evidence += state.posteriors.back().evidence / static_cast<double>(state.points.size());
   }
-  if (options.inference == Inference::fourier) return;
+  if (options.inference == Inference::fourier) {
+    const auto draws = static_cast<Index>(state.points.size());
+    state.shares = Vector<double>::Constant(draws, 1 / static_cast<double>(draws));
+    return;
+  }
+  state.shares = Vector<double>::Ones(1);
   const auto [X, Y, weights] = process_rows(rows, mean, options.execution);
   const SpectralParameters& at = learnt.parameters;
+  MixtureMember& member = state.members.emplace_back(MixtureMember{at.mixture, at.noise[0], {}});
   if (options.inference == Inference::exact) {
-    learnt.process = exact_process(at.mixture, at.noise[0], X, Y, options.execution, weights);
-    learnt.evidence = exact_value(learnt.process, Y, weights, at.noise[0]);
+    member.process = exact_process(at.mixture, at.noise[0], X, Y, options.execution, weights);
+    learnt.evidence = exact_value(member.process, Y, weights, at.noise[0]);
   } else {
-    learnt.process = inducing_process(at.mixture, at.noise[0], at.inducing, X, Y, options.execution, weights);
+    member.process = inducing_process(at.mixture, at.noise[0], at.inducing, X, Y, options.execution, weights);
     learnt.evidence =
         inducing_evidence(at.mixture, at.noise[0], at.inducing, X, Y, false, options.execution, weights).value;
   }

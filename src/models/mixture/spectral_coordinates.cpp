@@ -74,12 +74,21 @@ SpectralDraw draw_points(const Mixture& mixture, const std::vector<Index>& count
 
 WeightedFrequencies spectral_points(const SpectralParameters& at, const SpectralDraw& draw) {
   const Index M = draw.eps.rows(), d = draw.eps.cols(), p = at.dim_out();
+  const Index beside = at.trend.size() > 0 ? p : 0;  // a point of the trend for each output
   const auto factors = frequency_factors(at);
   WeightedFrequencies points;
-  points.W.resize(M, d);
+  points.W.resize(M + beside, d);
   points.noise = at.noise;
-  points.real.resize(M, factors ? p * factors->columns() : at.real.cols());
-  if (!factors && at.imaginary.size() > 0) points.imaginary.resize(M, at.imaginary.cols());
+  points.real.resize(M + beside, factors ? p * factors->columns() : at.real.cols());
+  if (!factors && at.imaginary.size() > 0) points.imaginary.resize(M + beside, at.imaginary.cols());
+  if (beside > 0) {
+    points.real.bottomRows(p).setZero(), points.imaginary.bottomRows(std::min(p, points.imaginary.rows())).setZero();
+    const Index rank = points.real.cols() / p;
+    for (Index a = 0; a < p; ++a) {
+      points.W(M + a, 0) = turn * at.trend.means(0, 0);
+      points.real(M + a, a * rank) = std::sqrt(at.trend.weights[0]);
+    }
+  }
   std::visit(
       [&](const auto& family) {
         for (Index j = 0; j < M; ++j) {
@@ -105,7 +114,7 @@ WeightedFrequencies spectral_points(const SpectralParameters& at, const Spectral
 
 void add_pulled_back(const SpectralParameters& at, const SpectralDraw& draw, const WeightedFrequencies& points,
                      const WeightedFrequencies& gradient, SpectralParameters& out) {
-  const Index M = draw.eps.rows(), d = draw.eps.cols();
+  const Index M = draw.eps.rows(), d = draw.eps.cols();  // the points of a trend come behind: they are fixed
   const auto factors = frequency_factors(at);
   out.noise += gradient.noise;
   Vector<double> by_frequency(d);

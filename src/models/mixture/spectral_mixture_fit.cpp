@@ -8,6 +8,7 @@
 #include "models/mixture/mixture_learner.hpp"
 #include "models/mixture/mixture_plan.hpp"
 #include "models/mixture/mixture_state.hpp"
+#include "models/mixture/series_learner.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -24,7 +25,7 @@ struct MixtureSummary {
   Index rows = 0;
   double copies = 0, weight = 0;  // copies: rows of integer weight as often as that says
   Index without_target = 0;       // rows that say nothing
-  bool whole_weights = true;
+  bool whole_weights = true, unit_weights = true;
   Vector<double> target_mean;              // (p), of the targets that are there
   std::vector<std::vector<Index>> groups;  // outputs whose targets are there in the same rows
 };
@@ -51,6 +52,7 @@ MixtureSummary summarize_targets(const DataRows<T>& rows, const SpectralMixtureO
       summary.copies += weight_copies(w);
       statistics.add(block.first_row + i, no_inputs, Y.row(i), w);
       summary.whole_weights = summary.whole_weights && w == std::floor(w);
+      summary.unit_weights = summary.unit_weights && w == 1;
       const T* y = block.Y + i * block.y_stride;
       const Index gaps_of_row = Y.row(i).array().isNaN().count();
       if (gaps_of_row == p) ++summary.without_target;
@@ -93,22 +95,29 @@ void check_learnt(const LearntMixture& learnt, const Vector<double>& intercept) 
           "learning_rate",
           learnt.report.solver);
   bool finite = intercept.allFinite() && std::isfinite(learnt.evidence);
-  for (const FourierPosterior& posterior : learnt.posteriors) {
+  for (const FourierPosterior& posterior : learnt.state.posteriors) {
     finite =
         finite && posterior.beta.allFinite() && posterior.L.triangularView<Eigen::Lower>().toDenseMatrix().allFinite();
   }
-  finite = finite && learnt.process.coefficients.allFinite();
+  for (const MixtureMember& member : learnt.state.members) {
+    finite = finite && member.process.coefficients.allFinite();
+  }
   require(finite, "fit: the posterior of the learnt mixture is not made of finite numbers; scale inputs and targets");
 }
 
 void check_data(const SpectralMixtureOptions& options, Index d, Index p) {
   require(d > 0 && p > 0, "fit: the data has {} inputs and {} targets, expected at least one of each", d, p);
   check_dimensions(options.coupling, d, p);
-  require(!is_differential(options.coupling) || options.inference == Inference::fourier,
-          "fit: outputs '{}' needs inference 'fourier'", coupling_name(options.coupling));
+  const bool features = options.inference == Inference::fourier || options.inference == Inference::automatic;
+  require(!is_differential(options.coupling) || features, "fit: outputs '{}' needs inference 'fourier'",
+          coupling_name(options.coupling));
   const auto* factors = std::get_if<LearntFactors>(&options.coupling);
   require(!factors || factors->rank <= p, "fit: rank {} is larger than the number of outputs, {}",
           factors ? factors->rank : 0, p);
+  require(d == 1 || (options.trend != Trend::linear && options.periods.empty()),
+          "fit: a trend and periods are for one input, the time, found {}", d);
+  require(!is_differential(options.coupling) || options.trend != Trend::linear, "fit: outputs '{}' have no trend",
+          coupling_name(options.coupling));
   if (!options.start) return;
   options.start->check();
   require(options.start->dim_in() == d, "fit: the start is for {} inputs, X has {}", options.start->dim_in(), d);
@@ -129,7 +138,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(const std::vector<RowSource<T
                                                    const Communicator& processes) {
   return processes.together([&] {
     options.check();
-    require(options.inference == Inference::fourier,
+    require(options.inference == Inference::fourier || options.inference == Inference::automatic,
             "fit: inference '{}' takes all rows in one process; take 'fourier'", inference_name(options.inference));
     SpectralMixtureOptions agreed = options;
     agree_on(agreed.execution, processes);
@@ -139,12 +148,18 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(const std::vector<RowSource<T
 }
 
 template <Real T>
-SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const SpectralMixtureOptions& options) {
+SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const SpectralMixtureOptions& asked) {
+  SpectralMixtureOptions options = asked;
   std::optional<CheckpointFile> checkpoint;
   if (options.checkpoint) expect_options(checkpoint.emplace(options.checkpoint, rows.processes()), options);
   CheckpointFile* const saved = checkpoint ? &*checkpoint : nullptr;
   const Index d = rows.dim_in(), p = rows.dim_out();
   check_data(options, d, p);
+  const bool automatic = options.inference == Inference::automatic;
+  if (automatic) options.inference = Inference::fourier;  // until the rows are counted
+  if (options.trend == Trend::automatic && (!automatic || d > 1 || is_differential(options.coupling))) {
+    options.trend = Trend::none;
+  }
   SolveReport before;
   MixturePlan plan = plan_mixture(options, rows, rows.known_rows(), std::nullopt, 0);
   rows.read_at_once(plan.rows_at_once);
@@ -153,6 +168,13 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
     PhaseTimer timer(before, "summary");
     summary = summarize_targets(rows, options);
   }
+  options.inference = chosen_inference(asked, d, p, summary.rows - summary.without_target, !summary.unit_weights,
+                                       rows.processes() != nullptr);
+  const bool series = learns_series(asked, options.inference);
+  require(
+      !series || (summary.unit_weights && (options.learning_rows == 0 || options.learning_rows >= summary.rows)),
+      "fit: with inference 'exact' a trend and periods are for rows of weight one that are all learnt from; 'fourier' "
+      "takes any");
   require(options.inference == Inference::fourier || summary.whole_weights,
           "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any", inference_name(options.inference));
   plan = plan_mixture(options, rows, summary.rows, summary.copies, static_cast<Index>(summary.groups.size()));
@@ -166,11 +188,15 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
     PhaseTimer timer(before, "reading");
     HeldRows<T> held = sample_rows(rows, sampler, options.execution, std::min(summary.rows, plan.learning));
     some = {std::move(held.X), std::move(held.Y), std::move(held.weights)};
-    if (some.weights.size() > 0 || some.X.rows() <= most_merged) some.merge();
+    // A series may see a time twice: its rows stay as they are.
+    if (!series && (some.weights.size() > 0 || some.X.rows() <= most_merged)) some.merge();
   }
   SpectralMixtureMachine machine;
   if (saved) expect_rows(*saved, some, rows.rows(), summary.target_mean);
-  LearntMixture learnt = learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_, saved);
+  LearntMixture learnt =
+      series ? learn_series(some.X.template cast<double>(), some.Y.template cast<double>(), options, machine.intercept_,
+                            saved)
+             : learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_, saved);
   if (!sampler.all()) {
     some = {};
     if (options.fit_intercept) machine.intercept_ = summary.target_mean;
@@ -180,21 +206,20 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
   }
 
   check_learnt(learnt, machine.intercept_);
-  machine.options_ = options;
+  machine.options_ = asked;
   machine.options_.execution = {};
   machine.options_.on_step = {};
   machine.options_.checkpoint = {};
   machine.options_.learning_rows = sampler.all() ? 0 : plan.learning;
   machine.inference_ = options.inference;
   machine.parameters_ = std::move(learnt.parameters);
-  machine.state_ = std::make_shared<const MixtureState>(
-      MixtureState{std::move(learnt.points), std::move(learnt.posteriors), std::move(learnt.process)});
+  machine.state_ = std::make_shared<const MixtureState>(std::move(learnt.state));
   machine.evidence_ = learnt.evidence;
   machine.curve_ = std::move(learnt.curve);
   machine.start_evidences_ = std::move(learnt.start_evidences);
   FitRecord& record = machine.record_;
   record.approximation = inference_name(options.inference);
-  record.n_components = options.inference == Inference::fourier ? options.n_components : 0;
+  record.n_components = options.inference == Inference::fourier ? options.features() : 0;
   record.alpha = machine.parameters_.noise[0];
   record.evidence = learnt.evidence;
   record.fit_intercept = options.fit_intercept;

@@ -4,6 +4,7 @@
 #include "models/machine/machine_map.hpp"
 #include "models/machine/posterior_forms.hpp"
 #include "models/onnx/onnx_kernels.hpp"
+#include "models/onnx/onnx_series.hpp"
 #include "solvers/evidence/frequency_factors.hpp"
 
 #include <carmina/core/error.hpp>
@@ -14,10 +15,6 @@
 namespace carmina::onnx {
 
 namespace {
-
-Name row_constant(Graph& graph, const Vector<double>& values) {
-  return graph.constant(Matrix<double>(values.transpose()));
-}
 
 // data/input_transform.hpp
 Name transformed(Graph& graph, const InputTransform& transform, Name x) {
@@ -223,12 +220,6 @@ Name sorted_rows(Graph& graph, const Name& values, Index p) {
   return graph.node("TopK", {values, graph.constant(std::vector<std::int64_t>{p})}, attributes, "", 2);
 }
 
-Matrix<double> inverse_of_lower(const Matrix<double>& L) {
-  Matrix<double> inverse = Matrix<double>::Identity(L.rows(), L.cols());
-  L.triangularView<Eigen::Lower>().solveInPlace(inverse);
-  return inverse;
-}
-
 // Rows of a lower triangle, one after the other.
 Matrix<double> lower_triangle(const Matrix<double>& packed, Index n) {
   Matrix<double> L = Matrix<double>::Zero(n, n);
@@ -272,22 +263,7 @@ Prediction predict_mixture(Graph& graph, const SpectralMixtureMachine& machine, 
   const Index p = machine.dim_out();
   const Name intercept = row_constant(graph, machine.intercept());
   const Vector<double> noise = machine.parameters().noise;
-  if (machine.inference() != Inference::fourier) {
-    const Matrix<double> Z = file.get<double>("anchors");
-    const Mixture& mixture = machine.parameters().mixture;
-    const Name k = mixture_values(graph, mixture, x, Z);
-    Prediction found{graph.add(graph.product(k, graph.constant(file.get<double>("coefficients"))), intercept), {}};
-    if (!deviations) return found;
-    const Matrix<double> inverse = inverse_of_lower(lower_triangle(file.get<double>("root"), Z.rows()));
-    const Name u = graph.product(k, graph.constant(Matrix<double>(inverse.transpose())));
-    Name v = graph.subtract(graph.constant(mixture.weights.sum()), squares(graph, u));
-    if (file.tensors.contains("second_root")) {
-      const Matrix<double> second = inverse_of_lower(lower_triangle(file.get<double>("second_root"), Z.rows()));
-      v = graph.add(v, squares(graph, graph.product(u, graph.constant(Matrix<double>(second.transpose())))));
-    }
-    found.variance = graph.add(graph.node("Max", {v, graph.constant(0.0)}), row_constant(graph, noise));
-    return found;
-  }
+  if (machine.inference() != Inference::fourier) return predict_members(graph, machine, x, deviations);
   const auto draws = static_cast<double>(machine.points().size());
   std::vector<Name> means;
   Name mean, latent;

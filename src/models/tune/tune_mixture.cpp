@@ -11,7 +11,8 @@ namespace carmina {
 std::vector<Index> usual_mixture_counts(const SpectralMixtureOptions& options) {
   std::vector<Index> counts;
   for (const Index count : {1, 2, 4, 8, 16}) {
-    if (options.inference != Inference::fourier || 2 * count <= options.n_components) counts.push_back(count);
+    const bool features = options.inference == Inference::fourier || options.inference == Inference::automatic;
+    if (!features || 2 * count <= options.features()) counts.push_back(count);
   }
   return counts;
 }
@@ -24,6 +25,7 @@ double held_bytes(const SpectralMixtureOptions& options, Index d, Index p, doubl
   const auto square = [](double order) { return order * order; };
   switch (options.inference) {
     case Inference::fourier:
+    case Inference::automatic:
       return 8 * shape.draws * square(shape.order);
     case Inference::exact:
       return 8 * square(rows);

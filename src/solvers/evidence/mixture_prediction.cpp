@@ -37,23 +37,39 @@ struct Columns {
   }
 };
 
-}  // namespace
-
-void predict_process(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X, Matrix<double>& mean,
-                     Vector<double>& variance, const Execution& execution) {
+// Blocks of K = k(X, anchors), and their rows of the mean; then body(first, K).
+template <class Body>
+void over_means(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X, Matrix<double>& mean,
+                const Execution& execution, const Body& body) {
   check_prediction(mixture, process, X);
-  const Index n = X.rows();
-  mean.resize(n, process.coefficients.cols());
-  variance.setConstant(n, mixture.weights.sum());
-  mean.setZero();
+  const Index n = X.rows(), m = process.anchors.rows();
+  mean.setZero(n, process.coefficients.cols());
   const Matrix<double> turned = process.coefficients.transpose();  // (p, anchors)
   for (Index first = 0; first < n; first += predicted_at_once) {
-    const Index count = std::min(predicted_at_once, n - first), m = process.anchors.rows();
+    const Index count = std::min(predicted_at_once, n - first);
     execution.checkpoint({"predicting", first, n});
     Matrix<double> K(count, m);
     mixture_values(mixture, X.middleRows(first, count), process.anchors, K, execution);
     backend::add_product_few(K.data(), m, count, m, turned.data(), m, turned.rows(), mean.row(first).data(),
                              mean.outerStride());
+    body(first, K);
+  }
+}
+
+}  // namespace
+
+Matrix<double> process_mean(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X,
+                            const Execution& execution) {
+  Matrix<double> mean;
+  over_means(mixture, process, X, mean, execution, [](Index, const Matrix<double>&) {});
+  return mean;
+}
+
+void predict_process(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X, Matrix<double>& mean,
+                     Vector<double>& variance, const Execution& execution) {
+  variance.setConstant(X.rows(), mixture.weights.sum());
+  over_means(mixture, process, X, mean, execution, [&](Index first, const Matrix<double>& K) {
+    const Index count = K.rows(), m = K.cols();
     // Panels of one width, filled up with zeros: each row is solved for as it would be alone.
     parallel_for(
         (count + solved_together - 1) / solved_together, execution.thread_count(), [&](Index task, int worker) {
@@ -72,7 +88,7 @@ void predict_process(const Mixture& mixture, const MixtureProcess& process, Cons
           add(process.L, -1);
           if (process.LB.size() > 0) add(process.LB, 1);
         });
-  }
+  });
   variance = variance.cwiseMax(0);  // rounding at rows that the data determines
 }
 

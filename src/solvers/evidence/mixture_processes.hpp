@@ -37,6 +37,9 @@ MixtureProcess inducing_process(const Mixture& mixture, double noise, ConstView<
 // mean (n*, p) and latent variance (n*), the same for each output; of a row the same bits in any batch.
 void predict_process(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X, Matrix<double>& mean,
                      Vector<double>& variance, const Execution& execution);
+// The mean alone: the same bits.
+Matrix<double> process_mean(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X,
+                            const Execution& execution);
 // Latent covariance (n*, n*) of the rows of X, for draws from the posterior.
 Matrix<double> process_covariance(const Mixture& mixture, const MixtureProcess& process, ConstView<double> X,
                                   const Execution& execution);

@@ -1,0 +1,218 @@
+// models/mixture/series_learner.cpp -- starts of a series, their ascent, their shares, and the bands.
+#include "models/mixture/series_learner.hpp"
+#include "models/mixture/rolling_origin.hpp"
+#include "models/mixture/series_climb.hpp"
+#include "models/plan/memory_plan.hpp"
+
+#include <carmina/core/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace carmina {
+namespace {
+
+constexpr Index shortest_series = 20;  // rows
+constexpr Index most_steps = 60;       // of a start: more change the evidence and not the forecast
+constexpr double early_part = 0.7;     // of the rows, before the first origin
+constexpr double least_share = 0.01;   // of a member
+constexpr double held_matrices = 6;    // of the order of the rows, at once
+
+// Shares by evidence: exp(evidence), of those that are not much less.
+Vector<double> shares_of(const std::vector<Climbed>& all) {
+  double best = -std::numeric_limits<double>::infinity();
+  for (const Climbed& one : all) best = std::max(best, one.evidence);
+  require(std::isfinite(best), "fit: the evidence is not finite at any start; scale inputs and targets");
+  Vector<double> shares(static_cast<Index>(all.size()));
+  for (Index k = 0; k < shares.size(); ++k) shares[k] = std::exp(all[static_cast<std::size_t>(k)].evidence - best);
+  shares /= shares.sum();
+  for (double& one : shares) one = one < least_share ? 0 : one;
+  return shares / shares.sum();
+}
+
+class SeriesLearner {
+ public:
+  SeriesLearner(const Times& times, const SpectralMixtureOptions& options, Checkpoint* checkpoint)
+      : times_(times), options_(options), checkpoint_(checkpoint) {}
+
+  LearntMixture run() {
+    LearntMixture learnt;
+    const Index n = times_.x.size(), early = static_cast<Index>(early_part * static_cast<double>(n));
+    const bool rolls = early >= shortest_series;
+    fits_ = rolls ? 2 : 1;
+    std::vector<Climbed> all;
+    {
+      PhaseTimer timer(learnt.report, "learning");
+      all = climb(times_, "start");
+    }
+    const Vector<double> shares = shares_of(all);
+    const auto best = static_cast<std::size_t>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+    {
+      PhaseTimer timer(learnt.report, "posterior");
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        if (shares[static_cast<Index>(k)] > 0) add_member(all[k], learnt);
+      }
+    }
+    learnt.state.shares.resize(static_cast<Index>(learnt.state.members.size()));
+    std::copy_if(shares.begin(), shares.end(), learnt.state.shares.begin(), [](double share) { return share > 0; });
+    describe(all, shares, best, learnt);
+    if (rolls) {
+      PhaseTimer timer(learnt.report, "rolling origins");
+      const Times past = times_.first(early, options_.fit_intercept);
+      const std::vector<Climbed> before = climb(past, "early start");
+      roll(past, before, early, known_periods(all[best]), learnt);
+    }
+    return learnt;
+  }
+
+ private:
+  std::vector<bool> trends() const {
+    if (options_.trend == Trend::automatic) return {false, true};
+    return {options_.trend == Trend::linear};
+  }
+
+  std::vector<Climbed> climb(const Times& times, const char* name) {
+    std::vector<Climbed> all;
+    for (const bool linear : trends()) {
+      const SeriesClimb climb(times, options_, linear);
+      for (Index start = 0; start < options_.n_starts; ++start) {
+        const auto number = static_cast<Index>(all.size());
+        const auto on_step = [&](Index step, double value) {
+          options_.execution.checkpoint({"learning", done_ + step, total(), "step"});
+          if (options_.on_step) options_.on_step(number, step, value);
+        };
+        all.push_back(climb.from(start, {checkpoint_, format_text("{} {}", name, number)}, on_step));
+        done_ += series_steps(options_);
+      }
+    }
+    return all;
+  }
+  Index total() const {
+    return fits_ * static_cast<Index>(trends().size()) * options_.n_starts * series_steps(options_);
+  }
+
+  // In the targets' own units.
+  void add_member(const Climbed& one, LearntMixture& learnt) const {
+    MixtureMember member{one.whole(), one.noise * times_.scale * times_.scale, {}};
+    member.mixture.weights *= times_.scale * times_.scale;
+    const Matrix<double> X = times_.x, Y = times_.y * times_.scale;
+    member.process = exact_process(member.mixture, member.noise, X, Y, options_.execution);
+    learnt.state.members.push_back(std::move(member));
+  }
+
+  void describe(const std::vector<Climbed>& all, const Vector<double>& shares, std::size_t best,
+                LearntMixture& learnt) const {
+    const double squared = times_.scale * times_.scale,
+                 units = static_cast<double>(times_.x.size()) * std::log(times_.scale);
+    const Climbed& chosen = all[best];
+    SpectralParameters& at = learnt.parameters;
+    at.mixture = chosen.mixture, at.mixture.weights *= squared;
+    at.trend = chosen.beside;
+    if (at.trend.size() > 0) at.trend.weights *= squared;
+    at.noise = Vector<double>::Constant(1, chosen.noise * squared);
+    at.coupling = options_.coupling;
+    learnt.evidence = chosen.evidence - units;
+    learnt.curve = chosen.ascent.values;
+    for (const Climbed& one : all) learnt.start_evidences.push_back(one.evidence - units);
+    SolveReport& report = learnt.report;
+    report.solver = mixture_solver_name(MixtureSolver::lbfgs);
+    report.iterations = chosen.ascent.iterations;
+    report.objective = learnt.curve.empty() ? learnt.evidence : learnt.curve.back();
+    report.status = SolveStatus::converged;
+    report.reason = format_text("lbfgs: inference 'exact', a series of {} rows", times_.x.size());
+    double linear = 0;
+    for (std::size_t k = 0; k < all.size(); ++k) linear += all[k].linear() ? shares[static_cast<Index>(k)] : 0;
+    report.text = options_.trend == Trend::automatic
+                      ? format_text("a linear trend has {:.0f} % of the evidence", 100 * linear)
+                      : format_text("trend {}", trend_name(options_.trend));
+  }
+
+  // Those that were given; else, of the lines that the series shows three times or more, that of the largest weight.
+  std::vector<double> known_periods(const Climbed& one) const {
+    if (!options_.periods.empty()) return options_.periods;
+    double weight = 0, period = 0;
+    for (Index q = 0; q < one.mixture.size(); ++q) {
+      const double cycles = std::abs(one.mixture.means(q, 0)) * times_.range();
+      if (cycles < 3 || one.mixture.scales(q, 0) * times_.range() > 1 || one.mixture.weights[q] <= weight) continue;
+      weight = one.mixture.weights[q], period = 1 / std::abs(one.mixture.means(q, 0));
+    }
+    return {period};
+  }
+
+  // Parameters learnt before the first origin forecast from all of them.
+  void roll(const Times& past, const std::vector<Climbed>& before, Index early, const std::vector<double>& periods,
+            LearntMixture& learnt) const {
+    const Vector<double> shares = shares_of(before);
+    const std::vector<Index> origins = rolling_origins(early, times_.x.size());
+    const double squared = past.scale * past.scale;
+    const Vector<double> y = times_.y * times_.scale;
+    std::vector<RollingForecasts> members;
+    std::vector<double> kept;
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      if (!(shares[static_cast<Index>(k)] > 0)) continue;
+      Mixture own = before[k].mixture, beside = before[k].beside;
+      own.weights *= squared;
+      if (beside.size() > 0) beside.weights *= squared;
+      const SeriesEvidence series(times_.x, y, beside, options_.execution);
+      const Matrix<double> L = series.factor(own, before[k].noise * squared, options_.execution);
+      if (L.size() == 0) continue;
+      members.push_back(rolling_forecasts(L, y, origins));
+      kept.push_back(shares[static_cast<Index>(k)]);
+    }
+    if (members.empty()) return;
+    Vector<double> parts = Eigen::Map<const Vector<double>>(kept.data(), static_cast<Index>(kept.size()));
+    parts /= parts.sum();
+    const RollingForecasts forecasts = combined(members, parts);
+    learnt.state.bands = forecast_bands(times_.x, y, forecasts);
+    // The naive forecast is that of the period with the least error.
+    RollingErrors errors;
+    for (const double period : periods) {
+      const RollingErrors one = rolling_errors(times_.x, y, forecasts, period);
+      if (errors.period == 0 || one.seasonal < errors.seasonal) errors = one;
+    }
+    learnt.report.text += "; " + errors.text(origins.size());
+  }
+
+  const Times& times_;
+  const SpectralMixtureOptions& options_;
+  Checkpoint* checkpoint_;
+  Index fits_ = 1, done_ = 0;
+};
+
+}  // namespace
+
+Inference chosen_inference(const SpectralMixtureOptions& options, Index d, Index p, Index rows, bool weighted,
+                           bool several_processes) {
+  if (options.inference != Inference::automatic) return options.inference;
+  const SpectralMixtureOptions usual;
+  const MixtureSolver solver = parse_mixture_solver(options.solver);
+  const bool as_usual = options.n_components == 0 && options.n_inducing == 0 && !options.start &&
+                        options.n_draws == usual.n_draws && options.step_draws == usual.step_draws &&
+                        options.kl_copies == usual.kl_copies && options.allocation == usual.allocation &&
+                        (solver == MixtureSolver::automatic || solver == MixtureSolver::lbfgs) &&
+                        !is_differential(options.coupling);
+  const bool series = d == 1 && p == 1 && rows >= shortest_series && rows <= longest_series &&
+                      (options.learning_rows == 0 || options.learning_rows >= rows) && !weighted && !several_processes;
+  const double order = static_cast<double>(rows);
+  const bool fits = held_matrices * order * order * 8 < memory_limit(options.execution);
+  return as_usual && series && fits ? Inference::exact : Inference::fourier;
+}
+
+bool learns_series(const SpectralMixtureOptions& asked, Inference inference) {
+  if (inference != Inference::exact) return false;
+  return asked.inference == Inference::automatic || asked.trend == Trend::linear || !asked.periods.empty();
+}
+
+LearntMixture learn_series(const Matrix<double>& X, const Matrix<double>& Y, const SpectralMixtureOptions& options,
+                           Vector<double>& mean, Checkpoint* checkpoint) {
+  require(X.cols() == 1 && Y.cols() == 1,
+          "fit: with inference 'exact' a trend and periods are for one input and one target, found {} and {}; take "
+          "'fourier'",
+          X.cols(), Y.cols());
+  const Times times = times_of(X, Y, options.fit_intercept);
+  mean = Vector<double>::Constant(1, times.mean);
+  return SeriesLearner(times, options, checkpoint).run();
+}
+
+}  // namespace carmina
