@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include "data/choose_columns.hpp"
+#include "data/data_rows.hpp"
 
 #include "commands.hpp"
 #include "fit_arguments.hpp"
@@ -102,12 +103,12 @@ struct TuneCommand : FitArguments {
     table = encoded_table(std::move(table), roles, nullptr);  // other columns may hold text
     TableRows<double> rows(std::move(table), nullptr, roles, false);
     std::map<double, Index> numbers;
-    for (RowBlock<double> block = rows.next(4096); block.rows > 0; block = rows.next(4096)) {
+    DataRows<double>(rows).for_blocks("reading", fit.execution, [&](const RowBlock<double>& block) {
       for (Index i = 0; i < block.rows; ++i) {
         const double group = block.inputs()(i, 0);
         tune_options.groups.push_back(numbers.emplace(group, std::ssize(numbers)).first->second);
       }
-    }
+    });
     ignore(groups);
   }
 

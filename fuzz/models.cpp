@@ -81,6 +81,17 @@ void convert(const Predictor& model) {
   }
 }
 
+// What is derived from it, as far as its kernel has it.
+void ask_derivatives(const Predictor& model) {
+  for (const std::string& name : derived_names()) {
+    try {
+      model.derive(parse_derived(name), rows_for(model), alone());
+    } catch (const Error& error) {
+      expect_readable(error.what());
+    }
+  }
+}
+
 // Each term of a kernel machine's sum.
 void ask_parts(const Predictor& model) {
   if (!model.kernel_machine()) return;
@@ -123,6 +134,7 @@ void check_file(const std::function<ModelFile()>& read) {
   if (model->dim_in() > 100'000) return;  // an array without rows: three rows for it would take long
   ask(*model);
   ask_parts(*model);
+  ask_derivatives(*model);
   convert(*model);
   try {
     save_and_load(*model);

@@ -104,6 +104,12 @@ std::vector<std::pair<std::string, ModelFile>> made() {
                  Kernel(Decomposable(Matern(1.0, 2.5), A));
       o.n_components = 6;
     });
+    with(of("product"), approximation, [](FitOptions& o) {  // of the same columns, of one, and with inputs as features
+      const InputColumns first(std::vector<Index>{0});
+      o.kernel = CurlFree(Gaussian(1.0), false, true) * Kernel(Gaussian(2.0)) +
+                 Kernel(Linear{}).on(first) * Kernel(Periodic(0.8, 2.0)) + 0.5 * Kernel(Constant{});
+      o.n_components = 6;
+    });
     with(of("mixture_kernel"), approximation, [](FitOptions& o) {
       o.kernel = Kernel(SpectralMixture(Vector<double>::Ones(2), Matrix<double>::Constant(2, d, 0.3),
                                         Matrix<double>::Constant(2, d, 0.2)));

@@ -169,6 +169,7 @@ void check_dimension(const ScalarKernel& kernel, Index d) {
 
 const char* why_not_differentiable(const ScalarKernel& kernel) {
   if (std::holds_alternative<SpectralMixture>(kernel)) return nullptr;
+  if (std::holds_alternative<Periodic>(kernel)) return "fields over the periodic kernel are not known";
   if (std::holds_alternative<Product>(kernel)) {
     return "a product stands beside such a kernel, CurlFree(k1) * k2, not within it";
   }

@@ -115,7 +115,7 @@ TEST(PairwiseKernels, AreFoundByName) {
   EXPECT_THROW(make_scalar_kernel("callable", std::nullopt), Error);
   EXPECT_EQ(message_of([] { make_scalar_kernel("poly", 1.0); }),
             "there is no kernel named 'poly'; known: gaussian, laplacian, matern, cauchy, rational_quadratic, "
-            "polynomial, sobolev1");
+            "polynomial, sobolev1, linear, constant, periodic");
 }
 
 }  // namespace

@@ -116,9 +116,11 @@ Matrix<double> derive(const KernelMachine<T>& machine, Derived what, ConstView<T
   Matrix<double> C = machine.coefficients().template cast<double>();
   if (machine.output_root().size() > 0) C = C * machine.output_root().template cast<double>().transpose();
   Matrix<double> out = Matrix<double>::Zero(X.rows(), plan.size());
-  for (Index first = 0; first < X.rows(); first += derived_rows_at_once) {
+  const Index features = std::visit([](const auto& map) { return map.n_features(); }, machine.map());
+  const Index at_once = derived_rows_at_once(plan, features, machine.dim_out());
+  for (Index first = 0; first < X.rows(); first += at_once) {
     execution.checkpoint({derived_name(what).c_str(), first, X.rows()});
-    const Index count = std::min(derived_rows_at_once, X.rows() - first);
+    const Index count = std::min(at_once, X.rows() - first);
     const Matrix<T> rows = X.middleRows(first, count);
     auto block = out.middleRows(first, count);
     std::visit(

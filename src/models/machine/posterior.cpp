@@ -154,9 +154,11 @@ Matrix<double> Posterior<T>::derived_deviation(Derived what, ConstView<T> X, con
   Vector<double> scale = state_->scale;
   if (plan.basis != DerivedPlan::Basis::gradient)
     scale.setConstant(std::sqrt(scale.squaredNorm() / static_cast<double>(scale.size())));
-  for (Index first = 0; first < X.rows(); first += derived_rows_at_once) {
+  const Index features = std::visit([](const auto& map) { return map.n_features(); }, state_->machine.map());
+  const Index at_once = derived_rows_at_once(plan, features, state_->p);
+  for (Index first = 0; first < X.rows(); first += at_once) {
     execution.checkpoint({"variance", first, X.rows()});
-    const Index count = std::min(derived_rows_at_once, X.rows() - first);
+    const Index count = std::min(at_once, X.rows() - first);
     out.middleRows(first, count) =
         state_->system->derived_variances(plan, scale, X.middleRows(first, count), execution).cwiseMax(0).cwiseSqrt();
   }
