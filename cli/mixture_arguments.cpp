@@ -43,7 +43,7 @@ void MixtureArguments::add(CLI::App& command) {
       ->type_name("NUMBERS")
       ->delimiter(',');
   option("--inference", inference_, "auto|fourier|exact|inducing",
-         "Fourier features, the matrix of all rows, or inducing points; auto: the matrix for a series of up to 1500 "
+         "Fourier features, the matrix of all rows, or inducing points; auto: the matrix for a series of up to 4000 "
          "rows, else Fourier features");
   option("--starts", mixture_.n_starts, "N", "starts from the data's spectrum; the best by evidence is kept");
   optional("--learning-rows", learning_rows_,

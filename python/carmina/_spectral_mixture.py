@@ -62,7 +62,7 @@ class SpectralMixtureRegressor(
         features.
     inference : {"auto", "fourier", "exact", "inducing"}, default="auto"
         Fourier features; the n × n matrix; variational inducing points, which are learnt too. "auto": the
-        matrix for a series (one input, one target, no weights) of 20 to 1,500 rows where nothing is asked for
+        matrix for a series (one input, one target, no weights) of 20 to 4,000 rows where nothing is asked for
         that is of features alone, else Fourier features. Of such a series several starts are learnt, and
         predictions are their mean in proportion to their evidence. Deviations beyond its end are as wide as
         forecasts from earlier origins ask for: parameters learnt from the first 70 % of the rows forecast
@@ -115,7 +115,7 @@ class SpectralMixtureRegressor(
         Rows that the parameters are learnt from; the posterior is always that of all rows, which are passed
         over once, in blocks. Of more rows an even sample by their number is taken: runs of up to 64
         neighbours where X has one column, as a series needs them, else single rows. None: 20,000, or fewer
-        where `memory_budget` asks for it.
+        where `memory_budget` asks for it; 1,000 of a series that is taken exactly.
     random_state, n_jobs, memory_budget, verbose
         As for `KernelRegressor`. `verbose` shows the evidence every 50 steps.
     checkpoint : path or None

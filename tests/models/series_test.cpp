@@ -4,6 +4,7 @@
 #include <carmina/models/spectral_mixture.hpp>
 #include "models/mixture/mixture_state.hpp"
 #include "models/mixture/rolling_origin.hpp"
+#include "models/mixture/series_climb.hpp"
 #include "models/mixture/series_learner.hpp"
 #include "models/mixture/series_start.hpp"
 
@@ -69,7 +70,8 @@ TEST(Series, ATrendIsContinued) {
     EXPECT_EQ(machine.inference(), inference == Inference::automatic ? Inference::exact : inference);
     const auto later = machine.predict_observation(months.X.bottomRows(30));
     // Noise of 1; without a trend the mean would fall back by 15 and more. Features keep near their start.
-    EXPECT_LT(rmse(later.mean, months.Y.bottomRows(30)), inference == Inference::fourier ? 3 : 1.6) << inference_name(inference);
+    EXPECT_LT(rmse(later.mean, months.Y.bottomRows(30)), inference == Inference::fourier ? 3 : 1.6)
+        << inference_name(inference);
     const auto inside =
         ((later.mean - months.Y.bottomRows(30)).array().abs() < 1.96 * later.covariance.array().sqrt()).count();
     EXPECT_GE(inside, 24) << inference_name(inference);
@@ -285,13 +287,30 @@ TEST(Series, OrderAndMissingTargetsPlayNoPart) {
   EXPECT_LE((other.predict(months.X) - machine.predict(months.X)).norm(), 1e-6 * months.Y.norm());
 }
 
+// Runs of neighbours, evenly spread; the posterior is that of all rows.
+TEST(Series, ParametersAreLearntFromRuns) {
+  const Monthly months(600);
+  const Times all = times_of(months.X, months.Y, true), some = all.in_runs(200);
+  EXPECT_EQ(some.x.size(), 200);
+  EXPECT_EQ(some.x[0], 0);
+  EXPECT_EQ(some.x[1], 1);
+  EXPECT_EQ(some.x[199], 599);
+  SpectralMixtureOptions options = few_components();
+  options.learning_rows = 200;
+  const auto machine = fit(months.X.topRows(570), months.Y.topRows(570), options);
+  EXPECT_EQ(machine.inference(), Inference::exact);
+  EXPECT_EQ(machine.state().members[0].process.anchors.rows(), 570);
+  EXPECT_LT(rmse(machine.predict(months.X.bottomRows(30)), months.Y.bottomRows(30)), 1.6);
+  EXPECT_THAT(machine.report().reason, HasSubstr("parameters learnt from 200"));
+}
+
 TEST(Series, WhatAutomaticInferenceIs) {
   const SpectralMixtureOptions usual;
   const auto chosen = [](SpectralMixtureOptions o, Index d, Index p, Index rows, bool weighted, bool several) {
     return inference_name(chosen_inference(o, d, p, rows, weighted, several));
   };
   EXPECT_EQ(chosen(usual, 1, 1, 1000, false, false), "exact");
-  EXPECT_EQ(chosen(usual, 1, 1, 1501, false, false), "fourier");
+  EXPECT_EQ(chosen(usual, 1, 1, 4001, false, false), "fourier");
   EXPECT_EQ(chosen(usual, 1, 1, 10, false, false), "fourier");
   EXPECT_EQ(chosen(usual, 2, 1, 1000, false, false), "fourier");
   EXPECT_EQ(chosen(usual, 1, 2, 1000, false, false), "fourier");

@@ -1,6 +1,10 @@
 """Series: trends, dates, backtests and their pictures."""
 
 import datetime
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import carmina
 import numpy as np
@@ -226,3 +230,25 @@ def test_the_spectrum_by_period(ax):
     assert ax.get_xscale() == "log"
     with pytest.raises(ValueError, match="by must be"):
         plot.spectrum(model, by="month", ax=ax)
+
+
+def test_the_benchmark_of_forecasts_measures_what_it_says(tmp_path):
+    script = Path(__file__).resolve().parents[2] / "benchmarks" / "forecasts" / "run.py"
+    folder = tmp_path / "timeseries" / "gpss" / "tsdlr_9010_csv"
+    folder.mkdir(parents=True)
+    t, y = monthly()
+    table = np.c_[2000 + t / 12, y]
+    np.savetxt(folder / "01-airline-train.csv", table[:108], delimiter=",", fmt="%.6f")
+    np.savetxt(folder / "01-airline-test.csv", table[108:], delimiter=",", fmt="%.6f")
+    command = [sys.executable, script, "--series", "airline", "--out", tmp_path / "out.json"]
+    environment = {"CARMINA_DATA": str(tmp_path), "PATH": ""}
+    printed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    assert "better than naive on 1 of 1" in printed
+    (record,) = json.loads((tmp_path / "out.json").read_text())
+    truth = table[108:, 1].round(6)
+    assert_allclose(record["last value"], np.sqrt(np.mean((truth - y[107]) ** 2)), rtol=1e-5)
+    assert_allclose(record["seasonal naive"], np.sqrt(np.mean((truth - y[96:108]) ** 2)), rtol=1e-5)
+    assert_allclose(record["ratio"], record["carmina"] / min(record["last value"], record["seasonal naive"]))
+    missing = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True)
+    assert missing.returncode == 1
+    assert "CARMINA_DATA is not set" in missing.stderr

@@ -41,7 +41,7 @@ Parameterization parse_parameterization(const std::string& name);
 std::string parameterization_name(Parameterization parameterization);
 
 // Fourier features (any number of rows), the n x n matrix, or inducing points. Automatic: the matrix for a series of up
-// to 1,500 rows (one input, one target, no weights), where the budget holds it and nothing is asked for that is of
+// to 4,000 rows (one input, one target, no weights), where the budget holds it and nothing is asked for that is of
 // features alone; else Fourier features.
 enum class Inference { fourier, exact, inducing, automatic };
 Inference parse_inference(const std::string& name);
@@ -84,7 +84,7 @@ struct SpectralMixtureOptions {
   bool fit_intercept = true;
   // Rows that parameters are learnt from; the posterior is always that of all rows. Of more, an even sample by their
   // number is taken: runs of neighbours of a series (one input), else single rows. 0: 20,000, or fewer where the memory
-  // budget asks for it.
+  // budget asks for it; of a series with inference 'auto' 1,000.
   Index learning_rows = 0;
   std::optional<Mixture> start = {};  // in the place of the data's own spectrum
   std::uint64_t seed = 0;

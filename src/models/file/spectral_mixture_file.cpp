@@ -5,6 +5,7 @@
 #include "models/file/json_fields.hpp"
 #include "models/file/tensor_table.hpp"
 #include "models/mixture/mixture_state.hpp"
+#include "models/mixture/series_learner.hpp"
 
 #include <carmina/core/error.hpp>
 #include <carmina/models/spectral_mixture.hpp>
@@ -75,7 +76,6 @@ void put_series(ModelFile& file, const SpectralParameters& at, const MixtureStat
     file.put<double>(name("scales"), member.mixture.scales);
     file.put<double>(name("noise"), Matrix<double>::Constant(1, 1, member.noise));
     file.put<double>(name("coefficients"), member.process.coefficients);
-    file.put<double>(name("root"), packed(member.process.L));
   }
 }
 
@@ -98,6 +98,8 @@ void get_series(const ModelFile& file, SpectralParameters& at, MixtureState& sta
   require(state.shares.size() > 0 && (state.shares.array() >= 0).all() && std::abs(state.shares.sum() - 1) < 1e-6,
           "'shares' must be parts of 1");
   const Matrix<double> anchors = file.get<double>("anchors");
+  require(anchors.rows() > 0 && anchors.rows() <= longest_series, "a series has {} rows at most, found {}",
+          longest_series, anchors.rows());
   for (Index k = 0; k < state.shares.size(); ++k) {
     const auto name = [&](const char* array) { return format_text("member.{}.{}", k, array); };
     MixtureMember& member = state.members.emplace_back();
@@ -106,9 +108,10 @@ void get_series(const ModelFile& file, SpectralParameters& at, MixtureState& sta
     member.mixture.check();
     member.noise = file.get<double>(name("noise"))(0, 0);
     require(member.noise > 0 && std::isfinite(member.noise), "'{}' must be positive", name("noise"));
-    member.process.anchors = anchors;
+    // The factor follows from the rest, to the bit, and would be most of the file.
+    const Matrix<double> no_targets = Matrix<double>::Zero(anchors.rows(), 1);
+    member.process = exact_process(member.mixture, member.noise, anchors, no_targets, {});
     member.process.coefficients = file.get<double>(name("coefficients"));
-    member.process.L = unpacked(file.get<double>(name("root")), anchors.rows());
   }
 }
 

@@ -71,7 +71,6 @@ constexpr TensorRow of_spectral_mixtures[] = {
     {"member.k.scales", "F64", "q_k, d"},
     {"member.k.noise", "F64", "1, 1"},
     {"member.k.coefficients", "F64", "a, p"},
-    {"member.k.root", "F64", "packed(a), 1"},
     {"bands", "F64", "b, 2"},
 };
 

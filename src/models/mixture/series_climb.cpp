@@ -24,6 +24,19 @@ Times Times::first(Index rows, bool centre) const {
   return some;
 }
 
+Times Times::in_runs(Index rows) const {
+  const Index n = x.size();
+  if (rows >= n) return *this;
+  constexpr Index longest_run = 64;
+  const Index runs = (rows + longest_run - 1) / longest_run, run = rows / runs;
+  std::vector<Index> chosen;
+  for (Index k = 0; k < runs; ++k) {
+    const Index first = runs > 1 ? (n - run) * k / (runs - 1) : n - run;
+    for (Index i = 0; i < run; ++i) chosen.push_back(first + i);
+  }
+  return {x(chosen), y(chosen), mean, scale};
+}
+
 void Times::standardise(bool centre) {
   mean = centre ? y.mean() : 0;
   y.array() -= mean;
@@ -57,8 +70,9 @@ Mixture Climbed::whole() const {
   return all;
 }
 
-SeriesClimb::SeriesClimb(const Times& times, const SpectralMixtureOptions& options, bool linear)
+SeriesClimb::SeriesClimb(const Times& times, const Times& all, const SpectralMixtureOptions& options, bool linear)
     : times_(times),
+      all_(all),
       options_(options),
       quiet_(silent(options.execution)),
       beside_(linear || options.fit_intercept ? trend_component(times.range(), linear) : Mixture{}),
@@ -70,7 +84,7 @@ Climbed SeriesClimb::from(Index start, const SavedLoop& saved, const AscentStep&
   const bool linear = beside_.size() > 0 && beside_.means(0, 0) != 0;
   Climbed out;
   out.beside = beside_;
-  out.mixture = series_start(times_.x, times_.y, Q, levels, linear, options_.periods, quiet_);
+  out.mixture = series_start(all_.x, all_.y, Q, levels, linear, options_.periods, quiet_);
   out.mixture.family = options_.family;
   Vector<double> at(3 * Q + 1);
   at << out.mixture.weights.array().log().matrix(), out.mixture.means.col(0) * times_.range(),

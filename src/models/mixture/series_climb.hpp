@@ -21,6 +21,9 @@ struct Times {
 
   double range() const { return x[x.size() - 1] - x[0]; }
   Times first(Index rows, bool centre) const;  // standardised by themselves
+  // About so many of them, in runs of neighbours that are evenly spread: near ones say what varies fast, distant ones
+  // what lasts. In the units of all.
+  Times in_runs(Index rows) const;
   void standardise(bool centre);
 };
 // Rows in any order; those without a target, NaN, are left out.
@@ -38,7 +41,8 @@ struct Climbed {
 
 class SeriesClimb {
  public:
-  SeriesClimb(const Times& times, const SpectralMixtureOptions& options, bool linear);
+  // Learns from `times`; starts at what `all` show.
+  SeriesClimb(const Times& times, const Times& all, const SpectralMixtureOptions& options, bool linear);
 
   // Starts differ in how many components are for the level: as usual, then one fewer, one more, two fewer, ...
   Climbed from(Index start, const SavedLoop& saved, const AscentStep& on_step) const;
@@ -50,7 +54,7 @@ class SeriesClimb {
   // narrower than a fiftieth of the inverse of the range, weights above 1000.
   double value(const Vector<double>& at, Vector<double>* gradient) const;
 
-  const Times& times_;
+  const Times &times_, &all_;
   const SpectralMixtureOptions& options_;
   Execution quiet_;
   Mixture beside_;

@@ -9,15 +9,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace carmina {
 namespace {
 
-constexpr Index shortest_series = 20;  // rows
-constexpr Index most_steps = 60;       // of a start: more change the evidence and not the forecast
-constexpr double early_part = 0.7;     // of the rows, before the first origin
-constexpr double least_share = 0.01;   // of a member
-constexpr double held_matrices = 6;    // of the order of the rows, at once
+constexpr Index shortest_series = 20;   // rows
+constexpr Index most_steps = 60;        // of a start: more change the evidence and not the forecast
+constexpr double early_part = 0.7;      // of the rows, before the first origin
+constexpr double least_share = 0.01;    // of a member
+constexpr Index usual_learning = 1000;  // rows
+constexpr double held_matrices = 6;     // of the order of the rows, at once
 
 // Shares by evidence: exp(evidence), of those that are not much less.
 Vector<double> shares_of(const std::vector<Climbed>& all) {
@@ -33,8 +35,11 @@ Vector<double> shares_of(const std::vector<Climbed>& all) {
 
 class SeriesLearner {
  public:
-  SeriesLearner(const Times& times, const SpectralMixtureOptions& options, Checkpoint* checkpoint)
-      : times_(times), options_(options), checkpoint_(checkpoint) {}
+  SeriesLearner(const Times& times, const SpectralMixtureOptions& options, Index learning_rows, Checkpoint* checkpoint)
+      : times_(times),
+        options_(options),
+        learning_rows_(learning_rows > 0 ? learning_rows : usual_learning),
+        checkpoint_(checkpoint) {}
 
   LearntMixture run() {
     LearntMixture learnt;
@@ -51,7 +56,7 @@ class SeriesLearner {
     {
       PhaseTimer timer(learnt.report, "posterior");
       for (std::size_t k = 0; k < all.size(); ++k) {
-        if (shares[static_cast<Index>(k)] > 0) add_member(all[k], learnt);
+        if (shares[static_cast<Index>(k)] > 0) add_member(all[k], k == best, learnt);
       }
     }
     learnt.state.shares.resize(static_cast<Index>(learnt.state.members.size()));
@@ -74,8 +79,9 @@ class SeriesLearner {
 
   std::vector<Climbed> climb(const Times& times, const char* name) {
     std::vector<Climbed> all;
+    const Times some = times.in_runs(learning_rows_);
     for (const bool linear : trends()) {
-      const SeriesClimb climb(times, options_, linear);
+      const SeriesClimb climb(some, times, options_, linear);
       for (Index start = 0; start < options_.n_starts; ++start) {
         const auto number = static_cast<Index>(all.size());
         const auto on_step = [&](Index step, double value) {
@@ -93,18 +99,22 @@ class SeriesLearner {
   }
 
   // In the targets' own units.
-  void add_member(const Climbed& one, LearntMixture& learnt) const {
+  void add_member(const Climbed& one, bool is_best, LearntMixture& learnt) const {
     MixtureMember member{one.whole(), one.noise * times_.scale * times_.scale, {}};
     member.mixture.weights *= times_.scale * times_.scale;
     const Matrix<double> X = times_.x, Y = times_.y * times_.scale;
     member.process = exact_process(member.mixture, member.noise, X, Y, options_.execution);
+    const Vector<double> diagonal = member.process.L.diagonal();
+    const double evidence = -member.process.coefficients.cwiseProduct(Y).sum() / 2 - diagonal.array().log().sum() -
+                            static_cast<double>(Y.rows()) / 2 * std::log(2 * std::numbers::pi);
+    if (learnt.state.members.empty() || is_best) learnt.evidence = evidence;
     learnt.state.members.push_back(std::move(member));
   }
 
   void describe(const std::vector<Climbed>& all, const Vector<double>& shares, std::size_t best,
                 LearntMixture& learnt) const {
     const double squared = times_.scale * times_.scale,
-                 units = static_cast<double>(times_.x.size()) * std::log(times_.scale);
+                 units = static_cast<double>(std::min(times_.x.size(), learning_rows_)) * std::log(times_.scale);
     const Climbed& chosen = all[best];
     SpectralParameters& at = learnt.parameters;
     at.mixture = chosen.mixture, at.mixture.weights *= squared;
@@ -112,7 +122,6 @@ class SeriesLearner {
     if (at.trend.size() > 0) at.trend.weights *= squared;
     at.noise = Vector<double>::Constant(1, chosen.noise * squared);
     at.coupling = options_.coupling;
-    learnt.evidence = chosen.evidence - units;
     learnt.curve = chosen.ascent.values;
     for (const Climbed& one : all) learnt.start_evidences.push_back(one.evidence - units);
     SolveReport& report = learnt.report;
@@ -121,6 +130,7 @@ class SeriesLearner {
     report.objective = learnt.curve.empty() ? learnt.evidence : learnt.curve.back();
     report.status = SolveStatus::converged;
     report.reason = format_text("lbfgs: inference 'exact', a series of {} rows", times_.x.size());
+    if (learning_rows_ < times_.x.size()) report.reason += format_text(", parameters learnt from {}", learning_rows_);
     double linear = 0;
     for (std::size_t k = 0; k < all.size(); ++k) linear += all[k].linear() ? shares[static_cast<Index>(k)] : 0;
     report.text = options_.trend == Trend::automatic
@@ -176,6 +186,7 @@ class SeriesLearner {
 
   const Times& times_;
   const SpectralMixtureOptions& options_;
+  Index learning_rows_;
   Checkpoint* checkpoint_;
   Index fits_ = 1, done_ = 0;
 };
@@ -192,8 +203,8 @@ Inference chosen_inference(const SpectralMixtureOptions& options, Index d, Index
                         options.kl_copies == usual.kl_copies && options.allocation == usual.allocation &&
                         (solver == MixtureSolver::automatic || solver == MixtureSolver::lbfgs) &&
                         !is_differential(options.coupling);
-  const bool series = d == 1 && p == 1 && rows >= shortest_series && rows <= longest_series &&
-                      (options.learning_rows == 0 || options.learning_rows >= rows) && !weighted && !several_processes;
+  const bool series =
+      d == 1 && p == 1 && rows >= shortest_series && rows <= longest_series && !weighted && !several_processes;
   const double order = static_cast<double>(rows);
   const bool fits = held_matrices * order * order * 8 < memory_limit(options.execution);
   return as_usual && series && fits ? Inference::exact : Inference::fourier;
@@ -205,14 +216,14 @@ bool learns_series(const SpectralMixtureOptions& asked, Inference inference) {
 }
 
 LearntMixture learn_series(const Matrix<double>& X, const Matrix<double>& Y, const SpectralMixtureOptions& options,
-                           Vector<double>& mean, Checkpoint* checkpoint) {
+                           Index learning_rows, Vector<double>& mean, Checkpoint* checkpoint) {
   require(X.cols() == 1 && Y.cols() == 1,
           "fit: with inference 'exact' a trend and periods are for one input and one target, found {} and {}; take "
           "'fourier'",
           X.cols(), Y.cols());
   const Times times = times_of(X, Y, options.fit_intercept);
   mean = Vector<double>::Constant(1, times.mean);
-  return SeriesLearner(times, options, checkpoint).run();
+  return SeriesLearner(times, options, learning_rows, checkpoint).run();
 }
 
 }  // namespace carmina

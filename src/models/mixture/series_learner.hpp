@@ -5,7 +5,7 @@
 
 namespace carmina {
 
-constexpr Index longest_series = 1500;  // rows that inference 'auto' takes as one
+constexpr Index longest_series = 4000;  // rows that inference 'auto' takes as one
 
 // What inference 'auto' stands for, of `rows` with targets, all of weight one or not, in one process or several.
 Inference chosen_inference(const SpectralMixtureOptions& options, Index d, Index p, Index rows, bool weighted,
@@ -14,8 +14,9 @@ Inference chosen_inference(const SpectralMixtureOptions& options, Index d, Index
 // Whether a fit with inference 'exact' goes this way: it was chosen, or a trend or periods are asked for.
 bool learns_series(const SpectralMixtureOptions& asked, Inference inference);
 
-// Rows in any order, targets NaN where there are none. `options` with inference 'exact'; trend as asked for.
+// Rows in any order, targets NaN where there are none. `options` with inference 'exact'; trend as asked for. Parameters
+// are learnt from `learning_rows` (0: 1,000) of more rows, the posterior is of all.
 LearntMixture learn_series(const Matrix<double>& X, const Matrix<double>& Y, const SpectralMixtureOptions& options,
-                           Vector<double>& mean, Checkpoint* checkpoint);
+                           Index learning_rows, Vector<double>& mean, Checkpoint* checkpoint);
 
 }  // namespace carmina

@@ -171,10 +171,9 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
   options.inference = chosen_inference(asked, d, p, summary.rows - summary.without_target, !summary.unit_weights,
                                        rows.processes() != nullptr);
   const bool series = learns_series(asked, options.inference);
-  require(
-      !series || (summary.unit_weights && (options.learning_rows == 0 || options.learning_rows >= summary.rows)),
-      "fit: with inference 'exact' a trend and periods are for rows of weight one that are all learnt from; 'fourier' "
-      "takes any");
+  if (series) options.learning_rows = 0;  // of which it takes some itself
+  require(!series || summary.unit_weights,
+          "fit: with inference 'exact' a trend and periods are for rows of weight one; 'fourier' takes any");
   require(options.inference == Inference::fourier || summary.whole_weights,
           "fit: inference '{}' takes whole numbers as weights; 'fourier' takes any", inference_name(options.inference));
   plan = plan_mixture(options, rows, summary.rows, summary.copies, static_cast<Index>(summary.groups.size()));
@@ -194,8 +193,8 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
   SpectralMixtureMachine machine;
   if (saved) expect_rows(*saved, some, rows.rows(), summary.target_mean);
   LearntMixture learnt =
-      series ? learn_series(some.X.template cast<double>(), some.Y.template cast<double>(), options, machine.intercept_,
-                            saved)
+      series ? learn_series(some.X.template cast<double>(), some.Y.template cast<double>(), options,
+                            asked.learning_rows, machine.intercept_, saved)
              : learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_, saved);
   if (!sampler.all()) {
     some = {};
@@ -210,7 +209,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
   machine.options_.execution = {};
   machine.options_.on_step = {};
   machine.options_.checkpoint = {};
-  machine.options_.learning_rows = sampler.all() ? 0 : plan.learning;
+  if (!series) machine.options_.learning_rows = sampler.all() ? 0 : plan.learning;
   machine.inference_ = options.inference;
   machine.parameters_ = std::move(learnt.parameters);
   machine.state_ = std::make_shared<const MixtureState>(std::move(learnt.state));
