@@ -72,7 +72,10 @@ def without_python_comments(text: str) -> str:
             (first, start), (last, end) = token.start, token.end
             for row in range(first, last + 1):
                 line = lines[row - 1]
-                for column in range(start if row == first else 0, end if row == last else len(line)):
+                # (Python 3.12.1 counts the bytes of some lines.)
+                for column in range(
+                    start if row == first else 0, min(end, len(line)) if row == last else len(line)
+                ):
                     if line[column] != "\n":
                         line[column] = " "
         if token.type not in (tokenize.COMMENT, tokenize.NL):
