@@ -8,15 +8,17 @@ set(CARMINA_PREDICT_SOURCES
   backends/cpu/triangular.cpp backends/cpu/vector_math.cpp backends/cpu/vector_math_avx2.cpp
   backends/cpu/vector_math_avx512.cpp backends/cpu/vector_math_portable.cpp data/cells.cpp data/input_encoder.cpp
   kernels/coupling.cpp kernels/decomposable.cpp kernels/kernel.cpp kernels/matern.cpp kernels/mixture_kernel.cpp
-  kernels/mixture_math.cpp kernels/pairwise.cpp kernels/scalar_kernel.cpp kernels/spectrum.cpp kernels/stationary.cpp
-  features/allocation.cpp features/expansion.cpp features/fourier_map.cpp features/frequencies.cpp
-  features/hadamard_frequencies.cpp features/kernel_map.cpp features/map_operations.cpp features/moments.cpp
-  features/operator_map.cpp features/output_factors.cpp features/sketched_map.cpp features/structured_tile.cpp
+  kernels/mixture_math.cpp kernels/pairwise.cpp kernels/periodic.cpp kernels/product.cpp kernels/scalar_kernel.cpp
+  kernels/spectrum.cpp kernels/stationary.cpp
+  features/allocation.cpp features/expansion.cpp features/fourier_map.cpp
+  features/frequencies.cpp features/hadamard_frequencies.cpp features/kernel_map.cpp
+  features/map_operations.cpp features/moments.cpp features/operator_map.cpp
+  features/output_factors.cpp features/sketched_map.cpp features/structured_tile.cpp
   losses/logistic.cpp losses/loss.cpp solvers/evidence/fourier_posterior.cpp solvers/evidence/mixture_prediction.cpp
   models/file/encoder_json.cpp models/file/fit_record_json.cpp models/file/kernel_json.cpp
   models/file/kernel_machine_file.cpp models/file/model_file.cpp models/file/model_layout.cpp
   models/file/moments_file.cpp models/file/spectral_mixture_file.cpp models/file/tensor_table.cpp
-  models/machine/feature_posterior.cpp models/machine/fit_record.cpp models/machine/interval_levels.cpp
+  models/machine/derived.cpp models/machine/feature_posterior.cpp models/machine/fit_record.cpp models/machine/interval_levels.cpp
   models/machine/kernel_machine.cpp models/machine/posterior.cpp models/machine/posterior_factors.cpp
   models/machine/predictor.cpp models/machine/probabilities.cpp models/machine/row_posterior.cpp
   models/mixture/spectral_mixture.cpp models/plan/memory_limit.cpp)

@@ -1,0 +1,58 @@
+// predict/no_derivatives.cpp -- the prediction library has no derivatives: what it refuses, in the place of
+// derived_features.cpp and operator_derivatives.cpp.
+#include "features/derived_features.hpp"
+
+#include <carmina/core/error.hpp>
+
+namespace carmina {
+namespace {
+
+[[noreturn]] void refuse() {
+  fail("the prediction library has no derivatives of predictions: link the whole library (carmina::carmina)");
+}
+
+}  // namespace
+
+template <Real T>
+std::vector<Matrix<double>> derived_features(const FourierMap<T>&, const Kernel&, const DerivedPlan&, ConstView<T>,
+                                             const Execution&) {
+  refuse();
+}
+template <Real T>
+std::vector<Matrix<double>> derived_features(const KernelMap<T>&, const Kernel&, const DerivedPlan&, ConstView<T>,
+                                             const Execution&) {
+  refuse();
+}
+template <Real T>
+std::vector<Matrix<double>> derived_features(const SketchedMap<T>&, const Kernel&, const DerivedPlan&, ConstView<T>,
+                                             const Execution&) {
+  refuse();
+}
+template <Real T>
+Matrix<double> derived_blocks(const OperatorMap<T>&, const DerivedPlan&, ConstView<T>, const Execution&) {
+  refuse();
+}
+template <Real T>
+Matrix<double> derived_own(const OperatorMap<T>&, const DerivedPlan&, const Vector<double>&, ConstView<T>) {
+  refuse();
+}
+template <Real T>
+Matrix<double> mixed_seconds(const KernelMap<T>&, ConstView<T>) {
+  refuse();
+}
+
+#define CARMINA_INSTANTIATE(T)                                                                                         \
+  template std::vector<Matrix<double>> derived_features(const FourierMap<T>&, const Kernel&, const DerivedPlan&,       \
+                                                        ConstView<T>, const Execution&);                               \
+  template std::vector<Matrix<double>> derived_features(const KernelMap<T>&, const Kernel&, const DerivedPlan&,        \
+                                                        ConstView<T>, const Execution&);                               \
+  template std::vector<Matrix<double>> derived_features(const SketchedMap<T>&, const Kernel&, const DerivedPlan&,      \
+                                                        ConstView<T>, const Execution&);                               \
+  template Matrix<double> derived_blocks(const OperatorMap<T>&, const DerivedPlan&, ConstView<T>, const Execution&);   \
+  template Matrix<double> derived_own(const OperatorMap<T>&, const DerivedPlan&, const Vector<double>&, ConstView<T>); \
+  template Matrix<double> mixed_seconds(const KernelMap<T>&, ConstView<T>);
+CARMINA_INSTANTIATE(float)
+CARMINA_INSTANTIATE(double)
+#undef CARMINA_INSTANTIATE
+
+}  // namespace carmina
