@@ -111,6 +111,8 @@ def spectrum(
     ax.set_ylim(1e-8 * top, 3 * top)
     if by == "period":
         ax.set_xscale("log")
+        if powers is not None:  # a period that the series shows a quarter of is the longest to speak of
+            ax.set_xlim(right=4 / powers[2])
         ax.set_xlabel(f"period in {unit}" if unit else "period")
     else:
         ax.set_xlabel(f"frequency in cycles per {unit[:-1]}" if unit else "frequency in cycles")
