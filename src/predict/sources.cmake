@@ -14,7 +14,8 @@ set(CARMINA_PREDICT_SOURCES
   features/frequencies.cpp features/hadamard_frequencies.cpp features/kernel_map.cpp
   features/map_operations.cpp features/moments.cpp features/operator_map.cpp
   features/output_factors.cpp features/sketched_map.cpp features/structured_tile.cpp
-  losses/logistic.cpp losses/loss.cpp solvers/evidence/fourier_posterior.cpp solvers/evidence/mixture_prediction.cpp
+  losses/logistic.cpp losses/loss.cpp solvers/evidence/fourier_posterior.cpp
+  solvers/evidence/mixture_exact.cpp solvers/evidence/mixture_prediction.cpp
   models/file/encoder_json.cpp models/file/fit_record_json.cpp models/file/kernel_json.cpp
   models/file/kernel_machine_file.cpp models/file/model_file.cpp models/file/model_layout.cpp
   models/file/moments_file.cpp models/file/spectral_mixture_file.cpp models/file/tensor_table.cpp
