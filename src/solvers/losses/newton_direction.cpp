@@ -207,7 +207,9 @@ Point rows_direction(const NewtonModel& model, const RowCurvatures& D, const Poi
         order, [&](Index a) { return f * std::sqrt(model.rows().weight(number(a)) * D.diagonal(number(a), j)); });
     Matrix<double> H(order, order), y(order, 2);
     double shift = alpha;
-    do {  // a shift above alpha, where rounding asks for it, leaves a direction that still descends
+    bool solved = false;
+    while (!solved) {  // a shift above alpha, where rounding asks for it, leaves a direction that still descends
+      if (!std::isfinite(shift)) return found;  // numbers beyond double's range
       parallel_for(order, model.execution().thread_count(), [&](Index a, int) {
         const double* row = K.row(number(a)).data();
         for (Index c = 0; c <= a; ++c) H(a, c) = S[a] * row[number(c)] * S[c];
@@ -215,7 +217,8 @@ Point rows_direction(const NewtonModel& model, const RowCurvatures& D, const Poi
       });
       shift *= 100;
       for (Index a = 0; a < order; ++a) y.row(a) << S[a] * gradient.image[number(a) * p + j] / alpha, S[a] / f;
-    } while (!solve_in_place(H, y, model.execution()));
+      solved = solve_in_place(H, y, model.execution());
+    }
     const Vector<double> sums = (alpha / f) * y.transpose() * S;
     const double curvature = sums[1] > 0 ? sums[1] : 0.1 * D.of_one_row;
     const double db = model.has_intercept() ? (sums[0] - gradient.b[j]) / curvature : 0.0;
