@@ -71,31 +71,31 @@ function update() {
   $("approximation-words").dataset.error = off;
 }
 
+const dashed = [4, 4];
 function drawKernel(exact, found, rows, one) {
-  const axes = [{from: -REACH, to: REACH, ticks: [-2, -1, 0, 1, 2], name: "x − z"},
-    {from: -1, to: 1.3, ticks: [-1, -0.5, 0, 0.5, 1], name: "kernel"}];
-  const plot = new Plot($("kernel-plot"), ...axes);
-  for (const sign of [-1, 1]) plot.line(grid, exact.map(v => v + sign * one), "orange", 1.5, [4, 4]);
+  const legend = [["exact", "ink", [6, 4]], ["features", "blue"], ["bound, one pair", "orange", dashed],
+    ...(rows ? [["rows", "green"]] : [])];
+  const plot = new Plot($("kernel-plot"), {from: -REACH, to: REACH, ticks: [-2, -1, 0, 1, 2], name: "x − z"},
+    {from: -0.7, to: 1.3, ticks: [-0.5, 0, 0.5, 1], name: "kernel"}, legend);
+  for (const sign of [-1, 1]) plot.line(grid, exact.map(v => v + sign * one), "orange", 1.5, dashed);
   plot.line(grid, exact, "ink", 2.5, [6, 4]);
   if (rows) plot.line(grid, rows, "green");
   plot.line(grid, found, "blue", 2);
-  plot.legend([["exact", "ink", [6, 4]], ["features", "blue"], ["bound, one pair", "orange", [4, 4]],
-    ...(rows ? [["rows", "green"]] : [])]);
 }
 
 function drawErrors(s, off) {
   const top = Math.max(10, ...(errors.all || errors.one).filter(Number.isFinite).map(v => Math.min(v, 30)));
+  const legend = [["features, seen", "blue"], ["bound, one pair", "orange", dashed],
+    ...(errors.all ? [["bound, all pairs", "orange"]] : []), ...(errors.rows ? [["rows, seen", "green"]] : [])];
   plot = new Plot($("error-plot"),
     {from: 1.8, to: 5000, log: true, ticks: [2, 8, 32, 128, 512, 2048], name: "features"},
-    {from: 0.002, to: top, log: true, ticks: [0.01, 0.1, 1, 10], name: "largest error"});
+    {from: 0.004, to: top, log: true, ticks: [0.01, 0.1, 1, 10], name: "largest error"}, legend);
   if (errors.all) plot.line(SIZES, errors.all, "orange", 2);
-  plot.line(SIZES, errors.one, "orange", 2, [4, 4]);
+  plot.line(SIZES, errors.one, "orange", 2, dashed);
   plot.line(SIZES, errors.fourier, "blue");
   plot.dots(SIZES, errors.fourier, "blue");
   if (errors.rows) plot.line(SIZES.slice(0, errors.rows.length), errors.rows, "green");
   plot.dots([s.features], [off], "ink", 6);
-  plot.legend([...(errors.all ? [["bound, all pairs", "orange"]] : []), ["bound, one pair", "orange", [4, 4]],
-    ["features, seen", "blue"], ...(errors.rows ? [["rows, seen", "green"]] : [])]);
 }
 
 // The lower plot chooses the number of features too.

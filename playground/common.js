@@ -124,14 +124,15 @@ function penOf(canvas) {
   return pen;
 }
 
-// Axes with their names; x and y are {from, to, ticks, name, log}.
+// Axes with their names; x and y are {from, to, ticks, name, log}. The legend stands above: [words, colour, dashes].
 class Plot {
-  constructor(canvas, x, y) {
-    Object.assign(this, {pen: penOf(canvas), x, y, left: 46, top: 8});
+  constructor(canvas, x, y, legend = []) {
+    Object.assign(this, {pen: penOf(canvas), x, y, left: 46});
     this.right = canvas.clientWidth - 8;
     this.bottom = canvas.clientHeight - 38;
     const pen = this.pen;
     pen.font = "13px system-ui, sans-serif";
+    this.top = 8 + this.explain(legend);
     pen.lineWidth = 1;
     pen.textAlign = "center";
     for (const t of x.ticks) {
@@ -212,16 +213,13 @@ class Plot {
       });
     });
   }
-  // Names of lines in a corner: [words, colour, dashes].
-  legend(entries, right = true) {
-    const pen = this.pen, wide = Math.max(...entries.map(e => pen.measureText(e[0]).width)) + 36;
-    const x = right ? this.right - wide - 4 : this.left + 8;
-    pen.fillStyle = colour("paper");
-    pen.globalAlpha = 0.8;
-    pen.fillRect(x - 4, this.top, wide + 8, 18 * entries.length + 6);
-    pen.globalAlpha = 1;
-    entries.forEach(([words, name, dashes], i) => {
-      const y = this.top + 14 + 18 * i;
+  // Returns how high it is.
+  explain(legend) {
+    const pen = this.pen;
+    let x = this.left, y = 14;
+    for (const [words, name, dashes] of legend) {
+      const wide = pen.measureText(words).width + 50;
+      if (x > this.left && x + wide > this.right + 18) [x, y] = [this.left, y + 18];
       pen.strokeStyle = colour(name);
       pen.lineWidth = 2;
       pen.setLineDash(dashes || []);
@@ -229,6 +227,8 @@ class Plot {
       pen.setLineDash([]);
       pen.fillStyle = colour("ink");
       pen.fillText(words, x + 32, y);
-    });
+      x += wide;
+    }
+    return legend.length ? y - 2 : 0;
   }
 }

@@ -89,7 +89,7 @@ function say(s, found, exact) {
     const apart = found.mean.map((f, i) => Math.abs(f - found.huber[i])), most = Math.max(...apart);
     const where = grid[apart.indexOf(most)].toFixed(1);
     words.push(most < 0.05 ? "The squared and Huber's loss agree." :
-      `The squared and Huber's loss are ${most.toFixed(2)} apart at x = ${where}: far points pull the squared one.`);
+      `The squared and Huber's loss are ${most.toFixed(2)} apart at x = ${where}: far points count less in Huber's.`);
   }
   if (found.quantiles) {
     const counts = found.quantiles.map(below).map(count => Math.round(100 * count / n));

@@ -56,11 +56,12 @@ function draw(s, seen, exact) {
   pen = penOf(plane);
   const thin = plane.clientWidth < 420 ? 1.3 : 1.7;
   if (field) {
-    const most = Math.max(...field.deviation), cell = Math.ceil(plane.clientWidth / 1.05 / (GRID - 1));
-    grid.forEach((at, i) => {
-      const [x, y] = pixel(at).map(Math.round);
+    const most = Math.max(...field.deviation), half = HALF / (GRID - 1);
+    grid.forEach(([u, v], i) => {
+      const [left, bottom] = pixel([u - half, v - half]).map(Math.round);
+      const [right, top] = pixel([u + half, v + half]).map(Math.round);
       pen.fillStyle = `rgba(125, 125, 125, ${0.45 * field.deviation[i] / most})`;
-      pen.fillRect(x - cell / 2, y - cell / 2, cell, cell);
+      pen.fillRect(left, top, right - left, bottom - top);
     });
     if (exact) fieldOfArrows(exact[s.show], colour("soft"), thin);
     fieldOfArrows(field[s.show], colour("blue"), thin);
