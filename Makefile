@@ -157,7 +157,7 @@ deps-lint: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh clang-tidy-19=clang-tidy-19
 
 deps-playground:
-	@scripts/debian_packages.sh em++=emscripten node=nodejs node-acorn libeigen3-dev
+	@scripts/debian_packages.sh em++=emscripten node=nodejs node-acorn libeigen3-dev librandom123-dev
 
 deps-docs: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh doxygen=doxygen

@@ -63,10 +63,10 @@ def gather_pages() -> None:
 def add_playground() -> None:
     """Its page, and the playground itself where `make playground` has built it."""
     text = (SITE / "playground.md").read_text()
-    if (ROOT / "build" / "playground" / "field.html").exists():
+    if (ROOT / "build" / "playground" / "playground.html").exists():
         text += (
-            '\n<a href="_static/field.html">Open it as a page of its own</a>\n\n'
-            '<iframe src="_static/field.html" title="Draw a vector field"></iframe>\n'
+            '\n<a href="_static/playground.html">Open it as a page of its own</a>\n\n'
+            '<iframe src="_static/playground.html" title="Field, curve and approximation"></iframe>\n'
         )
     else:
         text += "\nThis copy of the site was built without it: `make playground` compiles it.\n"

@@ -91,7 +91,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Carmina"
-html_static_path = ["static", *[str(path) for path in [ROOT / "build" / "playground"] if path.exists()]]
+html_static_path = ["static", *map(str, (ROOT / "build" / "playground").glob("*.html"))]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False

@@ -189,7 +189,7 @@ Index components_needed(const Kernel& kernel, Index dim_in, double diameter, dou
     if (kernel.has_differential()) return general;
     return std::min(general, decomposable_bound(kernel, dim_in, diameter, epsilon, n));
   };
-  constexpr Index most = Index(1) << 52;
+  constexpr Index most = Index(1) << (8 * sizeof(Index) - 12);  // 2^52 of 64 bits
   Index enough = 1;
   while (bound(enough) > 1 - probability) {
     require(enough < most, "components_needed: more than {} frequencies would be needed for epsilon = {}", most,

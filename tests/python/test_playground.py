@@ -1,4 +1,4 @@
-"""The playground computes what the library does, and answers to a pointer and to keys in a real browser."""
+"""The playground computes what the library does on the same numbers."""
 
 import json
 import re
@@ -8,129 +8,158 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from carmina import KernelRegressor
-from carmina.kernels import CurlFree, DivergenceFree, Gaussian
+from carmina import KernelRegressor, theory
+from carmina.kernels import CurlFree, DivergenceFree, Gaussian, Laplacian, Matern
+from carmina.losses import Huber, Pinball
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "playground"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(not (BUILT / "field.html").exists(), reason="`make playground` builds it")
+pytestmark = pytest.mark.skipif(
+    not (BUILT / "playground.html").exists(), reason="`make playground` builds it"
+)
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 
-FIT = """
-const { X, Y, grid, width, alpha, weights } = JSON.parse(require("fs").readFileSync(0));
-require(process.argv[1])().then(wasm => {
-  const put = values => {
-    const at = wasm._malloc(8 * values.length);
-    wasm.HEAPF64.set(values, at / 8);
+# Calls one function with numbers, arrays and places {"room": count} for results; prints its value and the
+# results.
+CALL = """
+const fs = require("fs"), compiled = process.argv[1];
+const { name, arguments: asked } = JSON.parse(fs.readFileSync(0));
+require(compiled + "/carmina.js")({ wasmBinary: fs.readFileSync(compiled + "/carmina.wasm") }).then(wasm => {
+  const results = [], given = asked.map(value => {
+    if (typeof value === "number") return value;
+    const count = value.room || value.length, at = wasm._malloc(8 * count);
+    if (value.room) results.push([at, count]); else wasm.HEAPF64.set(value, at / 8);
     return at;
-  };
-  const n = X.length / 2, m = grid.length / 2, out = put(new Array(5 * m).fill(0));
-  const parts = [out, out + 16 * m, out + 32 * m];
-  const status = wasm._fit_field(...weights, width, alpha, n, put(X), put(Y), m, put(grid), ...parts);
-  console.log(JSON.stringify([status, ...wasm.HEAPF64.subarray(out / 8, out / 8 + 5 * m)]));
+  });
+  const value = wasm["_" + name](...given);
+  const read = ([at, count]) => Array.from(wasm.HEAPF64.subarray(at / 8, at / 8 + count));
+  console.log(JSON.stringify([value === undefined ? 0 : value, results.map(read)]));
 });
 """
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-@pytest.mark.parametrize("seed", range(3))
-def test_numbers_are_those_of_the_library(seed):
+def call(name: str, *arguments):
+    """The function's value, and the numbers that it wrote into each `room(count)`."""
+    given = [np.ravel(a).tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+    done = subprocess.run(
+        ["node", "-e", CALL, str(BUILT / "compiled")],
+        input=json.dumps({"name": name, "arguments": given}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    value, results = json.loads(done.stdout)
+    return value, [np.array(numbers) for numbers in results]
+
+
+def room(count: int) -> dict:
+    return {"room": count}
+
+
+@needs_node
+@pytest.mark.parametrize(("seed", "components"), [(0, 0), (1, 0), (2, 0), (0, 60), (1, 200)])
+def test_fields_are_those_of_the_library(seed, components):
     rng = np.random.default_rng(seed)
     n, m = 12 + seed, 30
     X, Y, grid = rng.uniform(-2, 2, (n, 2)), rng.normal(size=(n, 2)), rng.uniform(-2, 2, (m, 2))
     width, alpha, weights = rng.uniform(0.4, 1.2), 10 ** rng.uniform(-3, 0), (1.0, 0.6)
-    asked = {"X": X, "Y": Y, "grid": grid}
-    text = json.dumps(
-        {**{name: values.ravel().tolist() for name, values in asked.items()}, "width": width, "alpha": alpha,
-         "weights": weights}
-    )  # fmt: skip
-    command = ["node", "-e", FIT, str(BUILT / "field.js")]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    status, *numbers = json.loads(done.stdout)
-    k = Gaussian(width)
-    kernel = weights[0] * CurlFree(k) + weights[1] * DivergenceFree(k)
-    model = KernelRegressor(kernel, "exact", alpha=alpha, fit_intercept=False).fit(X, Y)
+    rooms = [room(2 * m), room(2 * m), room(m)]
+    status, parts = call("fit_field", *weights, width, components, alpha, n, X, Y, m, grid, *rooms)
+    kernel = weights[0] * CurlFree(Gaussian(width)) + weights[1] * DivergenceFree(Gaussian(width))
+    how = {"n_components": components, "random_state": 0} if components else {}
+    approximation = "fourier" if components else "exact"
+    model = KernelRegressor(
+        kernel, approximation, alpha=alpha, fit_intercept=False, scale_inputs=False, **how
+    ).fit(X, Y)
     gradient, flow = model.predict_parts(grid)
     assert status == 0
-    np.testing.assert_allclose(np.reshape(numbers[: 2 * m], (m, 2)), gradient, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(np.reshape(numbers[2 * m : 4 * m], (m, 2)), flow, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(parts[0].reshape(m, 2), gradient, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(parts[1].reshape(m, 2), flow, rtol=0, atol=1e-7)
+    if components:
+        return
     # The posterior covariance from the kernel itself: K(x, x) - K(x, X) (K + alpha I)^-1 K(X, x).
     across = kernel(grid, X).transpose(0, 2, 1, 3).reshape(2 * m, 2 * n)
     system = kernel(X).transpose(0, 2, 1, 3).reshape(2 * n, 2 * n) + alpha * np.eye(2 * n)
     explained = np.einsum("ij,ij->i", across, np.linalg.solve(system, across.T).T)
     own = np.einsum("iikk->i", kernel(grid))
     variance = own - explained.reshape(m, 2).sum(axis=1)
-    np.testing.assert_allclose(numbers[4 * m :], np.sqrt(variance), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(parts[2], np.sqrt(variance), rtol=1e-6, atol=1e-6)
+
+
+@needs_node
+@pytest.mark.parametrize("components", [0, 40, 300])
+def test_curves_are_those_of_the_library(components):
+    rng = np.random.default_rng(components)
+    n, m, width, alpha, kappa, levels = 60, 50, 0.6, 0.3, 0.2, np.array([0.1, 0.5, 0.9])
+    x, grid = rng.uniform(-2, 2, n), np.linspace(-2, 2, m)
+    y = np.sin(2 * x) + 0.2 * rng.normal(size=n)
+    y[:4] -= 2
+    rooms = [room(4 * m), kappa, room(m), len(levels), levels, room(len(levels) * m)]
+    _, (squared, huber, quantiles) = call(
+        "fit_curve", width, components, alpha, n, x, y, m, grid, 0.9, *rooms
+    )
+    mean, deviation, low, high = squared.reshape(4, m)
+
+    def fit(loss):
+        how = {"n_components": components, "random_state": 0} if components else {}
+        approximation = "fourier" if components else "exact"
+        model = KernelRegressor(
+            Gaussian(width), approximation, loss=loss, alpha=alpha, scale_inputs=False, **how
+        )
+        return model.fit(x[:, None], y)
+
+    of_squares = fit("squared")
+    expected, expected_deviation = of_squares.predict(grid[:, None], return_std=True)
+    np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(deviation, expected_deviation, rtol=1e-6)
+    ends = np.reshape(of_squares.predict_interval(grid[:, None], 0.9), (m, 2))
+    np.testing.assert_allclose(np.c_[low, high], ends, rtol=0, atol=1e-6)
+    # Solvers stop at a relative duality gap of 1e-6.
+    np.testing.assert_allclose(huber, fit(Huber(kappa)).predict(grid[:, None]), rtol=0, atol=2e-4)
+    sorted_quantiles = np.sort(fit(Pinball(list(levels))).predict(grid[:, None]), axis=1)
+    np.testing.assert_allclose(quantiles.reshape(-1, m).T, sorted_quantiles, rtol=0, atol=5e-3)
+
+
+KERNELS = {0: Gaussian, 1: Laplacian, 1.5: lambda w: Matern(w, 1.5), 2.5: lambda w: Matern(w, 2.5)}
+
+
+@needs_node
+@pytest.mark.parametrize("nu", KERNELS)
+def test_approximations_and_bounds_are_those_of_the_library(nu):
+    width, components, seed, x = 0.7, 100, 3, np.linspace(-2, 2, 41)
+    kernel = KERNELS[nu](width)
+    _, (exact, estimate) = call(
+        "approximate_kernel", nu, width, components, seed, len(x), x, room(41), room(41)
+    )
+    np.testing.assert_allclose(exact, kernel(x[:, None], np.zeros((1, 1)))[:, 0], rtol=0, atol=1e-12)
+    found = theory.kernel_error(
+        kernel, x[:, None], np.zeros((1, 1)), n_components=components, random_state=seed
+    )
+    np.testing.assert_allclose(np.abs(exact - estimate).max(), found.max, rtol=1e-6)
+
+    rows = np.linspace(-1.9, 1.9, 9)
+    _, (by_rows,) = call("approximate_by_rows", nu, width, len(rows), rows, len(x), x, room(41))
+    at_rows = np.linalg.solve(kernel(rows[:, None]), kernel(rows[:, None], np.zeros((1, 1))))
+    np.testing.assert_allclose(
+        by_rows, (kernel(x[:, None], rows[:, None]) @ at_rows)[:, 0], rtol=0, atol=1e-8
+    )
+
+    one, _ = call("error_bound", nu, width, 2.0, components, 0.95, 0)
+    constants = {"dim_in": 1, "diameter": 2.0}
+    least = theory.components_needed(
+        kernel, epsilon=one, probability=0.95, guarantee="pointwise", **constants
+    )
+    assert abs(least - components) <= 2
+    uniform, _ = call("has_uniform_bound", nu)
+    assert bool(uniform) == (nu != 1)
+    if uniform:
+        every, _ = call("error_bound", nu, width, 2.0, components, 0.95, 1)
+        assert (
+            abs(theory.components_needed(kernel, epsilon=every, probability=0.95, **constants) - components)
+            <= 2
+        )
 
 
 def test_the_page_is_small_and_alone():
-    text = (BUILT / "field.html").read_text()
+    text = (BUILT / "playground.html").read_text()
     assert len(text.encode()) < 500_000
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", text), "it asks for another file"
-
-
-DRIVE = """<script>
-addEventListener("error", event => { document.body.dataset.error = event.message; });
-const ready = setInterval(() => {
-  if (!$("words").textContent) return;
-  clearInterval(ready);
-  const box = plane.getBoundingClientRect(), heard = [], note = () => heard.push($("words").textContent);
-  const pointer = (type, x, y) => {
-    const at = {clientX: box.left + x * box.width, clientY: box.top + y * box.height};
-    plane.dispatchEvent(new PointerEvent(type, {...at, pointerId: 1, bubbles: true}));
-  };
-  const key = name => plane.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true}));
-  $("clear").click();
-  note();
-  pointer("pointerdown", 0.4, 0.5);
-  pointer("pointermove", 0.5, 0.45);
-  pointer("pointermove", 0.6, 0.4);
-  pointer("pointerup", 0.6, 0.4);
-  note();
-  plane.focus();
-  ["ArrowRight", "Enter", ...new Array(6).fill("ArrowUp"), "Enter"].forEach(key);
-  note();
-  document.querySelector("input[value=gradient][name=kind]").click();
-  note();
-  key("Delete");
-  note();
-  $("example").click();
-  note();
-  document.body.dataset.heard = JSON.stringify([...heard, location.hash]);
-}, 50);
-</script>"""
-
-
-def browse(address: str) -> str:
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
-    done = subprocess.run([*command, "--dump-dom", address], capture_output=True, text=True, timeout=120)
-    return done.stdout
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_a_browser_draws_by_pointer_and_by_keys(tmp_path):
-    page = tmp_path / "field.html"
-    page.write_text((BUILT / "field.html").read_text().replace("</body>", DRIVE + "</body>"))
-    text = browse(page.as_uri())
-    assert "data-error" not in text
-    found = re.search(r'data-heard="([^"]*)"', text)
-    assert found, "the page did not answer"
-    empty, one, two, gradient, less, example, state = json.loads(
-        found[1].replace("&quot;", '"').replace("&amp;", "&")
-    )
-    assert empty.startswith("No arrows yet")
-    assert one.startswith("1 arrow. The field goes through the arrows")
-    assert two.startswith("2 arrows")
-    assert "nothing turns in a circle" in gradient
-    assert less.startswith("1 arrow.")
-    assert example.startswith("10 arrows")
-    assert "kind=gradient" in state
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_the_address_holds_what_is_seen_and_nonsense_is_no_harm():
-    page = (BUILT / "field.html").as_uri()
-    text = browse(page + "#kind=flow&show=flow&width=0.5&alpha=-1&arrows=0,0,1,0;1,1,0,1")
-    assert re.search(r'id="words"[^>]*>2 arrows.*no sources or sinks', text)
-    assert re.search(
-        r'id="words"[^>]*>No arrows yet', browse(page + "#kind=%00&width=x&arrows=1,2,3;a,b,c,d")
-    )
