@@ -25,7 +25,7 @@ CANCELLING = 10.0
 
 
 def warn_of_cancelling(parts: tuple[NDArray, ...]) -> None:
-    """Parts that are far larger than their sum are told by the penalty more than by the data."""
+    """Parts that are far larger than their sum are set by the penalty more than by the data."""
     if len(parts) < 2 or len(parts[0]) < 2:
         return
     sizes = [float(np.sqrt(np.mean(np.square(part, dtype=np.float64)))) for part in parts]

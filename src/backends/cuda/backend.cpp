@@ -1,5 +1,6 @@
 // backends/cuda/backend.cpp -- where libcarmina_cuda.so may lie, and what is said where it does not.
 #include "backends/cuda/backend.hpp"
+#include "core/shared_objects.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -24,19 +25,6 @@ struct Opened {
   std::string missing;
 };
 
-// Of the program, or the shared object, that this code is part of: its folder, and those of an installation. A Python
-// package carmina_cuda lies beside the package carmina.
-std::vector<fs::path> usual_folders() {
-  Dl_info info{};
-  static const char anchor = 0;
-  if (dladdr(&anchor, &info) == 0 || !info.dli_fname) return {};
-  std::error_code ignored;
-  fs::path self = fs::canonical(info.dli_fname, ignored);
-  if (ignored) self = fs::canonical("/proc/self/exe", ignored);
-  const fs::path folder = self.parent_path();
-  return {folder, folder.parent_path() / "lib", folder.parent_path(), folder.parent_path() / "carmina_cuda"};
-}
-
 Opened open_file(const fs::path& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return {nullptr, format_text("'{}' cannot be opened: {}", path.string(), dlerror())};
@@ -50,6 +38,8 @@ Opened open_file(const fs::path& path) {
 
 Opened search(const std::string& folder) {
   std::vector<fs::path> folders = folder.empty() ? usual_folders() : std::vector<fs::path>{folder};
+  // A Python package carmina_cuda lies beside the package carmina.
+  if (folder.empty() && !folders.empty()) folders.push_back(folders.back() / "carmina_cuda");
   std::string looked;
   for (const fs::path& at : folders) {
     std::error_code ignored;
