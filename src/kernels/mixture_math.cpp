@@ -28,7 +28,7 @@ double LaplaceFamily::chi_slope(double t) const { return -2 * t / ((1 + t * t) *
 namespace {
 
 constexpr Index longest_run = 512;  // anchors at a time: their arrays stay in the first cache
-constexpr Index tile_rows = 32;
+constexpr Index rows_together = 32;
 
 using Array = Eigen::ArrayXd;
 // One line a dimension, one column an anchor of the run.
@@ -128,10 +128,10 @@ Eigen::RowVectorXd origin_of(ConstView<double> Z) { return Z.colwise().mean(); }
 // Calls body(first, count) for tiles of rows.
 template <class Body>
 void over_tiles(Index n, const Execution& execution, const Body& body) {
-  parallel_for((n + tile_rows - 1) / tile_rows, execution.thread_count(), [&](Index tile, int worker) {
+  parallel_for((n + rows_together - 1) / rows_together, execution.thread_count(), [&](Index tile, int worker) {
     execution.poll(worker);
-    const Index first = tile * tile_rows;
-    body(first, std::min(tile_rows, n - first));
+    const Index first = tile * rows_together;
+    body(first, std::min(rows_together, n - first));
   });
 }
 
@@ -255,10 +255,10 @@ void mixture_gradient(const Mixture& mixture, ConstView<double> X, ConstView<dou
   if (G.size() == 0) return;
   const Eigen::RowVectorXd origin = origin_of(Z);
   const Waves anchors(mixture, Z, origin);
-  std::vector<TileSums> parts(static_cast<std::size_t>((n + tile_rows - 1) / tile_rows), TileSums(Q, d));
+  std::vector<TileSums> parts(static_cast<std::size_t>((n + rows_together - 1) / rows_together), TileSums(Q, d));
   over_tiles(n, execution, [&](Index first, Index count) {
     const Waves rows(mixture, X.middleRows(first, count), origin);
-    TileSums& sums = parts[static_cast<std::size_t>(first / tile_rows)];
+    TileSums& sums = parts[static_cast<std::size_t>(first / rows_together)];
     std::visit([&](const auto& f) { tile_gradient(f, mixture, rows, first, anchors, G, sums, by_inputs); },
                mixture.family);
   });
