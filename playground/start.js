@@ -21,4 +21,5 @@ unpack(COMPRESSED).then(wasmBinary => makeCarmina({wasmBinary})).then(module => 
   restoreState();
   restoring = false;
   saveState();
+  addEventListener("hashchange", restoreState);  // another address for the same page
 });

@@ -203,6 +203,12 @@ def test_the_address_holds_what_is_seen_and_nonsense_is_no_harm(tmp_path):
     assert again == address
     state = "#tab=curve&curve.map=fourier&curve.features=5&curve=-1,0;0,1;1,0;1.5,-0.5"
     assert drive(tmp_path, 'note("curve");', state)[0].startswith("4 points")
+    steps = """
+    location.hash = "#tab=curve&curve=-1,0;0,1;1,0";
+    dispatchEvent(new HashChangeEvent("hashchange"));
+    note("curve");
+    """
+    assert drive(tmp_path, steps)[0].startswith("3 points"), "another address in the same page"
     state = "#tab=%00&field.kind=x&field.width=x&field=1,2,3;a,b,c,d&curve=,;1&approximation.seed=1e9"
     nonsense = drive(tmp_path, 'note("field"); $("tab-curve").click(); note("curve");', state)
     assert nonsense[0].startswith("No arrows yet")
