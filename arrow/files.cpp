@@ -71,8 +71,13 @@ carmina_arrow_kind kind_of(const arrow::DataType& type) {
 template <class A>
 void copy_numbers(const arrow::Array& array, double* out, int64_t stride) {
   const auto& own = static_cast<const A&>(array);
+  const auto* const values = own.raw_values();
+  if (own.null_count() == 0) {
+    for (int64_t i = 0; i < own.length(); ++i) out[i * stride] = static_cast<double>(values[i]);
+    return;
+  }
   for (int64_t i = 0; i < own.length(); ++i) {
-    if (own.IsValid(i)) out[i * stride] = static_cast<double>(own.Value(i));
+    out[i * stride] = own.IsValid(i) ? static_cast<double>(values[i]) : std::numeric_limits<double>::quiet_NaN();
   }
 }
 void copy_numbers(const arrow::Array& array, double* out, int64_t stride) {
@@ -98,7 +103,7 @@ void copy_numbers(const arrow::Array& array, double* out, int64_t stride) {
     case arrow::Type::DOUBLE:
       return copy_numbers<arrow::DoubleArray>(array, out, stride);
     default:
-      return;
+      for (int64_t i = 0; i < array.length(); ++i) out[i * stride] = std::numeric_limits<double>::quiet_NaN();
   }
 }
 
@@ -160,9 +165,16 @@ std::function<Batch()> chosen(std::function<Batch()> all, const std::vector<int>
 class ParquetBatches final : public Batches {
  public:
   explicit ParquetBatches(const std::string& path) {
-    reader_ = value(parquet::arrow::OpenFile(value(arrow::io::ReadableFile::Open(path)), arrow::default_memory_pool()));
-    reader_->set_use_threads(false);
-    reader_->set_batch_size(1 << 14);
+    // Pages are read as they are needed: what is read ahead of them would be the whole file.
+    parquet::ReaderProperties pages(arrow::default_memory_pool());
+    pages.enable_buffered_stream();
+    pages.set_buffer_size(1 << 18);  // of a column
+    parquet::ArrowReaderProperties batches(/*use_threads=*/false);
+    batches.set_pre_buffer(false);
+    batches.set_batch_size(1 << 14);
+    parquet::arrow::FileReaderBuilder builder;
+    require(builder.Open(value(arrow::io::ReadableFile::Open(path)), pages));
+    require(builder.properties(batches)->Build(&reader_));
   }
   std::shared_ptr<arrow::Schema> schema() override {
     std::shared_ptr<arrow::Schema> found;
@@ -302,7 +314,6 @@ const carmina_arrow_api api = {
     },
     [](const carmina_arrow_file* file, int j, double* out, int64_t stride) {
       const arrow::Array& array = *file->cells[static_cast<std::size_t>(j)];
-      for (int64_t i = 0; i < array.length(); ++i) out[i * stride] = std::numeric_limits<double>::quiet_NaN();
       copy_numbers(array, out, stride);
     },
     [](const carmina_arrow_file* file, int j, int64_t row, size_t* length) -> const char* {
