@@ -3,9 +3,12 @@
 #pragma once
 #include <CLI/App.hpp>
 
+#include <string_view>
+
 namespace carmina::cli {
 
-void add_commands(CLI::App& program);  // all of them, of which one must be given
+// All of them, of which one must be given; or the one that is chosen already, since making options takes a while.
+void add_commands(CLI::App& program, std::string_view chosen = {});
 
 void add_fit(CLI::App& program);
 void add_tune(CLI::App& program);

@@ -233,7 +233,6 @@ void print_machine(bool json) {
   if (json) {
     const Json about = {{"processor", it.processor},
                         {"instructions", it.instructions},
-                        {"blas", it.blas},
                         {"threads", it.threads},
                         {"quota", limited ? Json(it.quota) : Json()},
                         {"float_products", it.float_products},
@@ -249,7 +248,6 @@ void print_machine(bool json) {
   line("processor", it.processor);
   line("instructions", it.instructions);
   line("threads", format_text("{}{}", it.threads, limited ? format_text(", of a quota of {:.3g}", it.quota) : ""));
-  line("BLAS", it.blas);
   rate("float", it.float_products, it.float_limit);
   rate("double", it.double_products, it.double_limit);
 }

@@ -44,7 +44,7 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", "carmina " CARMINA_VERSION, "Print the version and exit");
   program.set_help_flag("--help,-h", "Print this help and exit");
   program.footer("'carmina COMMAND --help' tells more. Tables are CSV, ARFF, NPY, LIBSVM or IDX files, also gzipped.");
-  cli::add_commands(program);
+  cli::add_commands(program, argc > 1 ? argv[1] : "");
   try {
     std::vector<std::string> words = cli::with_config(program, {argv + 1, argv + argc});
     std::reverse(words.begin(), words.end());  // as CLI11 takes them

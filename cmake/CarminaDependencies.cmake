@@ -19,5 +19,4 @@ find_package(ZLIB QUIET)
 if(NOT TARGET ZLIB::ZLIB)
   list(APPEND CARMINA_MISSING "zlib (zlib1g-dev)")
 endif()
-include(${CMAKE_CURRENT_LIST_DIR}/CarminaBlas.cmake)
 

@@ -75,13 +75,13 @@ std::vector<std::string> words_of(Bytes bytes) {
 
 void run(const std::vector<std::string>& words) {
   CLI::App program("", "carmina");
-  cli::add_commands(program);
+  cli::add_commands(program, words.size() > 1 ? std::string_view(words[1]) : "");
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   try {
     program.parse(static_cast<int>(argv.size()), argv.data());
   } catch (const CLI::ParseError& error) {
-    program.help("", CLI::AppFormatMode::All);
+    if (words.size() % 8 == 0) program.help("", CLI::AppFormatMode::All);
   } catch (const Error& error) {
     expect(error.what()[0] != '\0', "a message is empty");  // the program makes one line of it
   }

@@ -17,7 +17,7 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FL
 cmake --build "$build" --target make_seeds fuzzers
 
 # What the programs load must lie beside them.
-libraries=$(ldd "$build/fuzz/make_seeds" | awk '/openblas|gfortran|quadmath|gomp|libz\.so/ { print $3 }')
+libraries=$(ldd "$build/fuzz/make_seeds" | awk '/libz\.so/ { print $3 }')
 for library in $libraries; do
   cp --dereference "$library" "$OUT"
 done

@@ -1,4 +1,4 @@
-// playground/backend.cpp -- the products and factorisations of backends/, by Eigen: the browser has no BLAS.
+// playground/backend.cpp -- the products and factorisations of backends/, by Eigen: the browser has no threads.
 #include "backends/hadamard.hpp"
 #include "backends/tiled.hpp"
 #include "random/quantiles.hpp"

@@ -23,7 +23,6 @@ LIMITS = ("-malloc_limit_mb=132", "-rss_limit_mb=2048", "-timeout=3600", "-repor
 # Where blocks were allocated is of use once there is a finding: fuzz_TARGET FILE tells.
 OPTIONS = {
     "ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=32:detect_stack_use_after_return=0",
-    "OPENBLAS_NUM_THREADS": "1",
 }
 LONGEST = {"model": 16384}  # bytes; of the others 4096
 DICTIONARIES = {"gzip": ("csv", "arff", "npy", "libsvm", "idx"), "model": ("header", "description")}

@@ -204,8 +204,8 @@ int main(int count, char** words) {
   constexpr Index largest_direct = 200'000;  // rows of direct fits: one thread takes ten seconds for them
   {
     const carmina::Machine machine = carmina::describe_machine();
-    std::printf("machine\t%s\t%d threads\t%s\t%s\n", machine.processor.c_str(), carmina::usable_processors(),
-                machine.instructions.c_str(), machine.blas.c_str());
+    std::printf("machine\t%s\t%d threads\t%s\n", machine.processor.c_str(), carmina::usable_processors(),
+                machine.instructions.c_str());
   }
   if (count > 1 && std::string(words[1]) == "choices") {
     carmina::choices(carmina::usable_processors());

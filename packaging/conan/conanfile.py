@@ -17,7 +17,7 @@ class Carmina(ConanFile):
     package_type = "static-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"program": [True, False]}  # noqa: RUF012
-    default_options = {"program": False, "openblas/*:build_lapack": True}  # noqa: RUF012
+    default_options = {"program": False}  # noqa: RUF012
 
     def export_sources(self):
         root = Path(self.recipe_folder).parents[1]
@@ -28,7 +28,6 @@ class Carmina(ConanFile):
 
     def requirements(self):
         self.requires("eigen/3.4.0", transitive_headers=True)
-        self.requires("openblas/0.3.27")
         self.requires("zlib/[>=1.2.11 <2]")
         for headers in ("boost/1.84.0", "fmt/10.2.1", "nlohmann_json/3.11.3", "random123/1.14.0"):
             self.requires(headers, visible=False)
@@ -44,7 +43,7 @@ class Carmina(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        off = ("CARMINA_BLAS_PACKAGE", "CARMINA_C", "CARMINA_PCH", "CARMINA_TESTS")
+        off = ("CARMINA_C", "CARMINA_PCH", "CARMINA_TESTS")
         toolchain.cache_variables.update(dict.fromkeys(off, "OFF"))
         toolchain.cache_variables["CARMINA_PROGRAM"] = bool(self.options.program)
         toolchain.generate()
@@ -66,6 +65,6 @@ class Carmina(ConanFile):
             component.set_property("cmake_target_name", name)
             component.requires = ["eigen::eigen"]
             component.system_libs = ["pthread", "m"]
-        whole.requires += ["openblas::openblas", "zlib::zlib"]
+        whole.requires += ["zlib::zlib"]
         whole.system_libs.append("dl")
         predict.exelinkflags = predict.sharedlinkflags = ["-Wl,--gc-sections"]

@@ -8,7 +8,7 @@ vcpkg_from_github(
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS FEATURES tools CARMINA_PROGRAM)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${FEATURE_OPTIONS} -DCARMINA_BLAS_PACKAGE=OFF -DCARMINA_TESTS=OFF -DCARMINA_C=OFF -DCARMINA_PCH=OFF)
+  OPTIONS ${FEATURE_OPTIONS} -DCARMINA_TESTS=OFF -DCARMINA_C=OFF -DCARMINA_PCH=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME Carmina CONFIG_PATH lib/cmake/Carmina)
 vcpkg_fixup_pkgconfig()

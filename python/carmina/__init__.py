@@ -7,7 +7,6 @@
 (200, 2)
 """
 
-from carmina import _load  # noqa: F401, I001 -- before whatever else loads the core
 from carmina import datasets, kernels, losses, metrics, outputs, plot, sketches, theory
 from carmina._backtest import Backtest, backtest
 from carmina._classifier import KernelClassifier

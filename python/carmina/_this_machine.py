@@ -12,7 +12,6 @@ def describe_machine() -> dict[str, Any]:
     -------
     dict
         `processor`, as the system calls it; `instructions` of the library's own loops;
-        `blas`, its version and the processor that its kernels were written for;
         `threads` of a fit that is given no `n_jobs`;
         `quota`, the processors' time that a container leaves (infinite where it leaves all);
         `float_products` and `double_products`, the rate of products of matrices in one thread in 10⁹

@@ -66,7 +66,6 @@ void bind_running(nb::module_& m) {
     nb::dict out;
     out["processor"] = it.processor;
     out["instructions"] = it.instructions;
-    out["blas"] = it.blas;
     out["threads"] = it.threads;
     out["quota"] = it.quota;
     out["float_products"] = it.float_products;

@@ -3,12 +3,7 @@
 #pragma once
 #include <carmina/core/matrix.hpp>
 
-#include <string>
-
 namespace carmina::backend {
-
-// "OpenBLAS 0.3.30, kernels for Haswell"
-std::string blas_name();
 
 enum class Transpose : bool { no, yes };
 
@@ -42,24 +37,6 @@ template <Real T>
 void right_solve_transposed(Index m, Index n, const T* L, Index lda, T* X, Index ldx);
 template <Real T>
 void subtract_own_product(Index n, Index k, const T* A, Index lda, T* C, Index ldc);
-
-// Steps of tridiagonalise() of backends/tiled.hpp. The last `count` rows and columns of the symmetric A (n, n), by its
-// lower triangle: their reflectors, in their rows and `scales`, and W (count, n) such that A - VᵀW - WᵀV is what they
-// leave of the rest, V being those rows. And all of a matrix of order n at once.
-void reduce_last_rows(Index n, Index count, double* A, Index lda, double* off_diagonal, double* scales, double* W);
-void reduce_all_rows(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales);
-
-// X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().
-void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
-                      double* X, Index ldx);
-
-// X (m, n) <- X Qᵀ: rows are eigenvectors of T on entry, of A on return.
-void multiply_rows_by_reflectors(Index m, Index n, const double* Q, Index lda, const double* scales, double* X,
-                                 Index ldx);
-
-// Eigenvalues of a tridiagonal matrix, ascending, in the place of its diagonal, and its eigenvectors, the rows of
-// `vectors` (n, n), dense.
-void tridiagonal_eigenvectors(Index n, double* diagonal, double* off_diagonal, double* vectors);
 
 // Eigenvalues of a tridiagonal matrix, ascending, in the place of its diagonal; the rest is spoilt.
 void tridiagonal_eigenvalues(Index n, double* diagonal, double* off_diagonal);

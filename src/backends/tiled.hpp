@@ -45,14 +45,14 @@ void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution)
 
 // Symmetric A (n, n) by its lower triangle: A = Q T Qᵀ with T tridiagonal, about a third of the work of an
 // eigendecomposition. The lower triangle and `scales` (n) then stand for Q; the strict upper triangle is left alone.
-// Half of the work, products of a matrix with a vector, is serial; a request to stop is seen between panels of rows.
+// A request to stop is seen between panels of rows.
 void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales,
                     const Execution& execution);
 
 // Symmetric A (n, n) by its lower triangle: A = U diag(values) Uᵀ, values ascending. Uᵀ is written to A: row j is the
-// j-th eigenvector. The eigenvectors of the tridiagonal matrix are found by one call of LAPACK.
+// j-th eigenvector.
 void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution);
-// The same with a small order in mind, up to which it takes no LAPACK: of outputs, of rows that are drawn together.
+// The same with a small order in mind: of outputs, of rows that are drawn together.
 void small_symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution);
 
 // X (n, m) <- QᵀX, or Q X, with Q from tridiagonalise().

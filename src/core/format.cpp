@@ -37,8 +37,13 @@ std::string join_text(std::span<const std::string> parts, std::string_view separ
   return all;
 }
 
+// A message is one line, whatever a file has where it is quoted.
 void throw_error(std::string_view text, std::span<const formatting::Value> values) {
-  throw Error(formatting::format(text, values));
+  std::string message = formatting::format(text, values);
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+  }
+  throw Error(message);
 }
 
 }  // namespace carmina

@@ -84,7 +84,7 @@ class FourierMap {
     T* phases = nullptr;       // of structured frequencies: (rows, n), those of one block, so that
     mutable Index block = -1;  // tiles smaller than a block transform it once
     bool past_caches = false;  // whether tiles are not read soon
-    bool each_alone = false;   // whether a row must not depend on the others, to the bit: products without BLAS
+    bool each_alone = false;   // whether a row must not depend on the others, to the bit: products row by row
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
   // Columns of units [first, first + count): part k goes to out + k * part_offset, row stride ldo.

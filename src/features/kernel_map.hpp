@@ -31,7 +31,7 @@ class KernelMap {
     const T* x;
     const T* norms;  // (rows), |x|^2, where distances are squared
     Index rows;
-    bool each_alone = false;  // whether a row must not depend on the others, to the bit: products without BLAS
+    bool each_alone = false;  // whether a row must not depend on the others, to the bit: products row by row
   };
   Prepared prepare(const T* X, Index ldx, Index rows, T* scratch) const;
   void tile(const Prepared& rows, Index first, Index count, T* out, Index, Index ldo) const {

@@ -50,7 +50,7 @@ void apply(const M& map, ConstView<typename M::Scalar> X, ConstView<typename M::
   require(theta.rows() == map.n_features(), "apply: theta has {} rows, the map has {} features", theta.rows(),
           map.n_features());
   // Fewer rows and longer sums than in a fit. Every number is a sum along its own row in an order that its neighbours
-  // do not change (BLAS has other kernels for other numbers of rows): a row has the same result alone and in any batch.
+  // do not change: a row has the same result alone and in any batch.
   constexpr Index together = 64;
   const Index n = X.rows(), p = theta.cols(), units = map.units(), step = tile_rows / together * units_per_tile<M>();
   const int threads = execution.thread_count();

@@ -13,7 +13,7 @@ constexpr Index tile_rows = 256;          // rows evaluated together
 constexpr Index tile_bytes = 1 << 19;     // of features: half of a usual second-level cache
 constexpr Index cached_bytes = 16 << 20;  // more than that is not in the caches when it is read
 constexpr Index few_bytes = 1 << 18;      // of 128 rows of features, made by one thread
-constexpr Index few_columns = 16;         // up to here products are faster without BLAS
+constexpr Index few_columns = 16;         // up to here products of few columns are faster
 
 template <class M>
 Index units_per_tile() {
@@ -50,7 +50,7 @@ void add_product(const T* phi, Index ld, Index rows, Index columns, const T* Bt,
   }
 }
 // out (rows, count) = factor A Bᵀ for A (rows, d) and B (count, d). `each_alone`: every number is a sum along its own
-// row, in an order that neighbours do not change; BLAS has other kernels for other numbers of rows.
+// row, in an order that neighbours do not change.
 template <class T>
 void product_with_rows(bool each_alone, const T* A, Index lda, Index rows, Index d, const T* B, Index ldb, Index count,
                        T factor, T* out, Index ldo) {

@@ -42,7 +42,7 @@ Polynomial::Polynomial(double exponent, double slope, double constant) : gamma(s
 
 template <Real T>
 void Polynomial::values(const T* X, Index rows, const T* Z, Index count, Index d, T* out, Index ldo) const {
-  // Without BLAS, so that a value does not depend on the rows beside its own, to the bit.
+  // Row by row, so that a value does not depend on the rows beside its own, to the bit.
   for (Index i = 0; i < rows; ++i) std::fill_n(out + i * ldo, count, T(0));
   backend::add_product_few(X, d, rows, d, Z, d, count, out, ldo);
   for (Index i = 0; i < rows; ++i) {

@@ -1,4 +1,5 @@
-// predict/no_large_eigen.cpp -- the prediction library has no LAPACK: what it refuses, in the place of tiled_eigen.cpp.
+// predict/no_large_eigen.cpp -- the prediction library leaves out eigendecompositions of large orders: a refusal in the
+// place of tiled_eigen.cpp.
 #include "backends/tiled.hpp"
 
 #include <carmina/core/error.hpp>

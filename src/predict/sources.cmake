@@ -1,4 +1,4 @@
-# predict/sources.cmake -- what loads a model of any kind and predicts: no BLAS, no solver, no reader of tables. That
+# predict/sources.cmake -- what loads a model of any kind and predicts: no solver, no reader of tables. That
 # nothing else is needed is what linking carmina::predict shows.
 set(CARMINA_PREDICT_SOURCES
   core/atomic_file.cpp core/crc32.cpp core/eigen_instances.cpp core/execution.cpp core/format.cpp core/paths.cpp

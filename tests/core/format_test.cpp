@@ -85,5 +85,15 @@ TEST(FormatText, ChecksPlaceholdersAgainstTheirArguments) {
   EXPECT_EQ(refused("a } b", {}), "a closing brace without an opening one");
 }
 
+// What a file has where it is quoted: a message is one line.
+TEST(Format, MessagesHaveOneLine) {
+  try {
+    fail("there is no kernel named '{}'", std::string("two\nlines\tand\x01"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "there is no kernel named 'two lines and '");
+  }
+}
+
 }  // namespace
 }  // namespace carmina

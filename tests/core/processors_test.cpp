@@ -67,7 +67,6 @@ TEST(Processors, AtLeastOneIsUsable) { EXPECT_GE(usable_processors(), 1); }
 TEST(Machine, IsDescribed) {
   const Machine it = describe_machine();
   EXPECT_FALSE(it.processor.empty());
-  EXPECT_NE(it.blas.find("kernels for"), std::string::npos) << it.blas;
   EXPECT_GT(it.float_products, 0);
   EXPECT_GT(it.double_limit, 0);
   EXPECT_GT(it.float_limit, it.double_limit / 2);

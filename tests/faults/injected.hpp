@@ -1,7 +1,7 @@
 // tests/faults/injected.hpp -- memory that runs out and files that fail, at a call of one's choice.
 //
 // The program's own malloc, open, read, write and so on stand before those of the C library, also for what is linked to
-// it: operator new, Eigen, zlib and BLAS ask here.
+// it: operator new, Eigen and zlib ask here.
 #pragma once
 #include <cstddef>
 

@@ -15,7 +15,7 @@ from given_numbers import NUMBERS, regressor
 SENTENCE = re.compile(
     r"fit: solver '\w+' needs .* and the memory budget is .*; .*(would fit|even the smallest model needs .*)"
 )
-SCRATCH = 12_000_000  # of threads and BLAS, which the budget does not count
+SCRATCH = 12_000_000  # of threads, which the budget does not count
 
 # Prints by how much the fit made the process grow at its peak, or why it was refused.
 CHILD = """

@@ -206,9 +206,6 @@ def test_the_program_says_what_is_missing(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     shutil.copy(PROGRAM, folder / "carmina")
-    (tmp_path / "lib").mkdir()
-    for library in (PROGRAM.parent.parent / "lib").glob("libscipy_openblas*"):
-        (tmp_path / "lib" / library.name).symlink_to(library)
     parquet.write_table(table(), tmp_path / "a.parquet")
     words = ["fit", tmp_path / "a.parquet", "--targets", "y", "--model", tmp_path / "m"]
     done = carmina(*words, program=folder / "carmina")

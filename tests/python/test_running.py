@@ -162,7 +162,6 @@ def test_one_of_many_workers_takes_its_share_of_threads(name):
 def test_the_machine_is_described():
     seen = carmina.describe_machine()
     assert seen["processor"]
-    assert "kernels for" in seen["blas"]
     assert 0 < seen["double_products"] < 2 * seen["double_limit"]
     assert seen["quota"] > 0
 

@@ -45,7 +45,7 @@ std::string format_bytes(double bytes);
 std::size_t parse_bytes(std::string_view text);
 
 // Calls body(task, worker) for every task in [0, tasks), on up to `threads` threads; worker is in [0, threads).
-// Tasks are handed out one by one; BLAS calls inside a task run serially, so a result never depends on `threads`
+// Tasks are handed out one by one; products inside a task run serially, so a result never depends on `threads`
 // as long as tasks write to different places. The first exception thrown by a task is rethrown here.
 void parallel_for(Index tasks, int threads, const std::function<void(Index task, int worker)>& body);
 

@@ -7,7 +7,6 @@ namespace carmina {
 struct Machine {
   std::string processor;     // as the system calls it
   std::string instructions;  // of the library's own loops: "avx512", "avx2", "portable"
-  std::string blas;          // its version, and the processor that its kernels were written for
   int threads = 1;           // of a fit that is given no number
   double quota = 0;          // processors' time that a container leaves; infinity where it leaves all
   // In one thread, in 10^9 operations a second: products of matrices, and the most that the instructions give.

@@ -64,7 +64,6 @@ Machine describe_machine() {
   Machine it;
   it.processor = processor_name();
   it.instructions = backend::vector_instruction_set();
-  it.blas = backend::blas_name();
   it.threads = Execution{}.thread_count();
   it.quota = processor_quota();
   it.float_products = product_rate<float>();

@@ -17,7 +17,7 @@ namespace carmina::backend {
 namespace {
 
 constexpr Index product_tile = 256;   // rows and columns of a task's result
-constexpr Index solve_columns = 64;   // right-hand sides of a task
+constexpr Index columns_a_task = 64;   // right-hand sides of a task
 constexpr Index narrow_product = 16;  // columns that are multiplied one by one
 
 // The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.
@@ -172,27 +172,27 @@ void cholesky_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx, co
     solve_in_blocks(n, m, L, lda, X, ldx, execution);
     return solve_transposed_in_blocks(n, m, L, lda, X, ldx, execution);
   }
-  for_panels(m, solve_columns, execution,
+  for_panels(m, columns_a_task, execution,
              [&](Index first, Index count) { cholesky_solve(n, count, L, lda, X + first, ldx); });
 }
 template void cholesky_solve(Index, Index, const float*, Index, float*, Index, const Execution&);
 template void cholesky_solve(Index, Index, const double*, Index, double*, Index, const Execution&);
 
 void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx, const Execution& execution) {
-  for_panels(m, solve_columns, execution,
+  for_panels(m, columns_a_task, execution,
              [&](Index first, Index count) { lower_solve(n, count, L, lda, X + first, ldx); });
 }
 
 void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx,
                             const Execution& execution) {
-  for_panels(m, solve_columns, execution,
+  for_panels(m, columns_a_task, execution,
              [&](Index first, Index count) { lower_transposed_solve(n, count, L, lda, X + first, ldx); });
 }
 
 // It is lower triangular: columns from `first` on need rows from `first` on.
 Matrix<double> lower_inverse(Index n, const double* L, Index lda, const Execution& execution) {
   Matrix<double> M = Matrix<double>::Identity(n, n);
-  for_panels(n, solve_columns, execution, [&](Index first, Index count) {
+  for_panels(n, columns_a_task, execution, [&](Index first, Index count) {
     lower_solve(n - first, count, L + first * lda + first, lda, M.data() + first * n + first, n);
   });
   return M;
@@ -214,7 +214,7 @@ void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution)
   });
 }
 
-// The eigenvalues of Eigen are found one by one: beyond this order LAPACK's division into halves is quicker.
+// The eigenvalues of Eigen are found one by one: beyond this order division into halves is quicker.
 void small_symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution) {
   constexpr Index small = 128;
   if (n > small) return symmetric_eigen(n, A, lda, values, execution);

@@ -1,6 +1,8 @@
-// backends/cpu/tiled_eigen.cpp -- eigendecompositions on several threads, by steps of LAPACK.
+// backends/cpu/tiled_eigen.cpp -- eigendecompositions on several threads.
 #include "backends/cpu/column_panels.hpp"
 #include "backends/cpu/lower_tiles.hpp"
+#include "backends/cpu/reflectors.hpp"
+#include "backends/cpu/tridiagonal.hpp"
 #include "backends/tiled.hpp"
 
 #include <algorithm>
@@ -10,20 +12,20 @@ namespace carmina::backend {
 
 constexpr Index vector_columns = 64;  // eigenvectors of a task: less than a second's work up to order 20,000
 
-// As LAPACK's dsytrd: the last rows become reflectors, and their products leave the rest, a panel at a time. A panel
+// The last rows become reflectors, and their products leave the rest, a panel at a time. A panel
 // reads the whole matrix once for each of its rows: rows so few that it takes a third of a second or so.
 void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off_diagonal, double* scales,
                     const Execution& execution) {
-  constexpr Index reduced_at_once = 64, side = 192;
+  constexpr Index side = 192;
   constexpr double panel_bytes = 2.5e9;
   Matrix<double> W;
   Index left = n;
-  while (left > reduced_at_once) {
+  while (left > 0) {
     execution.poll(0);
     const double matrix_bytes = 4 * static_cast<double>(left) * static_cast<double>(left);
-    const Index count = std::clamp<Index>(static_cast<Index>(panel_bytes / matrix_bytes), 4, 32);
+    const Index count = std::min(left, std::clamp<Index>(static_cast<Index>(panel_bytes / matrix_bytes), 4, 32));
     W.resize(count, left);
-    reduce_last_rows(left, count, A, lda, off_diagonal, scales, W.data());
+    reduce_last_rows(left, count, A, lda, off_diagonal, scales, W.data(), execution);
     const Index first = left - count;  // the panel's first row
     const double* const V = A + first * lda;
     for_lower_tiles(count_of(first, side), execution, [&](Index i, Index j) {
@@ -47,12 +49,11 @@ void tridiagonalise(Index n, double* A, Index lda, double* diagonal, double* off
     });
     // What the reflectors have in the place of 1 is T's own.
     for (Index k = first; k < left; ++k) {
-      A[k * lda + k - 1] = off_diagonal[k - 1];
+      if (k > 0) A[k * lda + k - 1] = off_diagonal[k - 1];
       diagonal[k] = A[k * lda + k];
     }
     left = first;
   }
-  reduce_all_rows(left, A, lda, diagonal, off_diagonal, scales);
 }
 
 void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution) {
@@ -61,10 +62,10 @@ void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execut
   tridiagonalise(n, A, lda, values, off_diagonal.data(), scales.data(), execution);
   execution.poll(0);
   Matrix<double> vectors(n, n);  // row j: the j-th eigenvector
-  tridiagonal_eigenvectors(n, values, off_diagonal.data(), vectors.data());
-  for_panels(n, vector_columns, execution, [&](Index first, Index count) {
-    multiply_rows_by_reflectors(count, n, A, lda, scales.data(), vectors.row(first).data(), n);
-  });
+  tridiagonal_eigenvectors(n, values, off_diagonal.data(), vectors.data(), execution);
+  const Reflectors Q(n, A, lda, scales.data(), execution);
+  for_panels(n, vector_columns, execution,
+             [&](Index first, Index count) { Q.apply_to_rows(count, vectors.row(first).data(), n); });
   for_panels(n, vector_columns, execution, [&](Index first, Index count) {
     for (Index j = first; j < first + count; ++j) std::copy_n(vectors.row(j).data(), n, A + j * lda);
   });
@@ -72,8 +73,9 @@ void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execut
 
 void apply_reflectors(Transpose transpose, Index n, Index m, const double* Q, Index lda, const double* scales,
                       double* X, Index ldx, const Execution& execution) {
+  const Reflectors reflectors(n, Q, lda, scales, execution);
   for_panels(m, vector_columns, execution,
-             [&](Index first, Index count) { apply_reflectors(transpose, n, count, Q, lda, scales, X + first, ldx); });
+             [&](Index first, Index count) { reflectors.apply(transpose, count, X + first, ldx); });
 }
 
 }  // namespace carmina::backend

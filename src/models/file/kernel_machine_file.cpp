@@ -3,6 +3,7 @@
 #include "data/cells.hpp"
 #include "features/sample_map.hpp"
 #include "models/file/fit_record_json.hpp"
+#include "models/file/json_fields.hpp"
 #include "models/file/kernel_json.hpp"
 #include "models/file/moments_file.hpp"
 #include "models/file/tensor_table.hpp"
@@ -52,7 +53,9 @@ Matrix<double> matrix_from(const Json& json) {
 Product product_from(const Json& json) {
   std::vector<Product::Factor> factors;
   for (const Json& one : json) {
-    const InputColumns columns(one.at("columns").get<std::vector<Index>>());
+    std::vector<Index> numbers;
+    get_value(one, "columns", numbers);
+    const InputColumns columns(std::move(numbers));
     if (one.at("name").get<std::string>() == SpectralMixture::name) {
       const auto weights = one.at("weights").get<std::vector<double>>();
       factors.push_back({SpectralMixture(Eigen::Map<const Vector<double>>(weights.data(), std::ssize(weights)),
@@ -181,6 +184,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     Kernel kernel = apart ? *apart : kernel_from(description.at("kernel"), file);
     const bool structured = file.tensors.contains("hadamard_lengths");
     const bool fourier = structured || file.tensors.contains("frequencies");
+    require(!(fourier && record.exact()), "'approximation' is 'exact', yet the file holds frequencies");
     HadamardFrequencies signs;
     if (structured) signs = get_structured(file, kernel);
     Matrix<T> base;
@@ -226,8 +230,7 @@ KernelMachine<T> KernelMachine<T>::from_file(const ModelFile& file, const std::s
     const Index features = std::visit([](const auto& m) { return m.n_features(); }, *map);
     if (!record.exact()) record.moments = get_moments(file, features, intercept.size(), record.rows);
     record.patterns = get_patterns(file, record, features, intercept.size());
-    require(record.patterns.empty() || (kernel.separable() != nullptr && !(record.exact() && fourier)),
-            "'output_pattern' does not go with the kernel and its approximation");
+    require(record.patterns.empty() || kernel.separable() != nullptr, "'output_pattern' does not go with the kernel");
     Matrix<T> root;
     if (file.tensors.contains("output_root")) root = file.get<T>("output_root");
     return KernelMachine(std::move(kernel), std::move(map), file.get<T>("coefficients"), std::move(root), intercept,

@@ -111,10 +111,13 @@ void add_products(MemoryUse& use, const FitTask& t) {
 // Vectors of an iterative solver: solution, residual, direction, their products and copies.
 void add_vectors(MemoryUse& use, double length, double count) { use.add("vectors", count * length * number_bytes); }
 
-// A system solved in place; one eigendecomposition takes twice its matrix besides.
+// The vectors, those of the last join of halves, and a quarter of the vectors that are joined.
+double eigen_workspace(double order) { return 2.25 * number_bytes * square(order); }
+
+// A system solved in place; an eigendecomposition has a workspace besides.
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen) {
   use.add(format_text("{} of order {:.0f}", what, order), number_bytes * square(order));
-  if (by_eigen) use.add("workspace of the eigendecomposition", 2 * number_bytes * square(order));
+  if (by_eigen) use.add("workspace of the eigendecomposition", eigen_workspace(order));
 }
 
 void add_moments(MemoryUse& use, const FitTask& t, double width, double copies) {
@@ -154,7 +157,7 @@ void add_kept_patterns(MemoryUse& use, const FitTask& t) {
 
 void add_many_alphas(MemoryUse& use, const FitTask& t, double order) {
   if (t.folds > 0) use.add("systems of the folds", (t.folds + 2) * number_bytes * square(order));
-  if (t.path && t.leave_one_out) use.add("eigenvectors", 2 * number_bytes * square(order));
+  if (t.path && t.leave_one_out) use.add("eigenvectors", eigen_workspace(order));
 }
 
 namespace {

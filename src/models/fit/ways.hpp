@@ -61,6 +61,7 @@ inline double square(double x) { return x * x; }
 void add_map(MemoryUse& use, const FitTask& task);
 void add_products(MemoryUse& use, const FitTask& task);
 void add_vectors(MemoryUse& use, double length, double count);
+double eigen_workspace(double order);
 void add_system(MemoryUse& use, const char* what, double order, bool by_eigen);
 void add_moments(MemoryUse& use, const FitTask& task, double width, double copies);
 void add_rows(MemoryUse& use, const FitTask& task, double copies_of_inputs);

@@ -37,7 +37,7 @@ MemoryUse primal_memory(const FitTask& t) {
     use.add("factors", 2 * t.order * t.p * number_bytes);
     if (t.path && t.leave_one_out) use.add("rotated features", t.m * t.order * t.p * (number_bytes + t.scalar_bytes));
   } else if (t.by_eigen) {
-    use.add("workspace of the eigendecomposition", 2 * number_bytes * square(t.m));
+    use.add("workspace of the eigendecomposition", eigen_workspace(t.m));
   } else if (t.path) {
     add_system(use, "a matrix", t.m, false);
   }
