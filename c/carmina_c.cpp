@@ -47,7 +47,7 @@ int fill(const carmina_model* model, const T* X, std::int64_t rows, T* out, cons
         const Predictor& predictor = model->predictor;
         Execution execution;
         execution.threads = 1;
-        const Matrix<T> found = method(predictor, map_rows(X, rows, predictor.dim_in()), execution);
+        const Matrix<T> found = method(predictor, map_rows(X, rows, predictor.row_length()), execution);
         std::copy_n(found.data(), found.size(), out);
         return 0;
       },
@@ -69,7 +69,7 @@ carmina_model* carmina_load(const char* path) {
 
 void carmina_free(carmina_model* model) { delete model; }
 
-int64_t carmina_inputs(const carmina_model* model) { return model ? model->predictor.dim_in() : 0; }
+int64_t carmina_inputs(const carmina_model* model) { return model ? model->predictor.row_length() : 0; }
 int64_t carmina_outputs(const carmina_model* model) { return model ? model->predictor.dim_out() : 0; }
 
 int carmina_predict(const carmina_model* model, const double* X, int64_t rows, double* out) {

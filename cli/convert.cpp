@@ -65,7 +65,9 @@ struct ConvertCommand {
   }
 
   static std::string inputs_of(const Predictor& predictor) {
-    if (!predictor.encoder()) return format_text("input X of {} columns", predictor.dim_in());
+    if (!predictor.encoder() || predictor.encoder()->takes_numbers()) {
+      return format_text("input X of {} columns", predictor.row_length());
+    }
     return format_text("inputs {}", join_text(predictor.encoder()->input_names(), ", "));
   }
 };

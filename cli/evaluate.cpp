@@ -80,7 +80,7 @@ struct EvaluateCommand {
  private:
   template <Real T>
   Evaluation evaluate(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_data(data, predictor.dim_in(), execution.memory_budget);
+    auto reader = open_data(data, predictor.row_length(), execution.memory_budget);
     const ModelColumns columns(predictor);
     if (targets.file.empty()) {
       ColumnRoles roles = input_and_target_roles(columns, *reader, targets.columns);

@@ -127,6 +127,7 @@ void add_fit(CLI::App& program) {
       "Example: carmina fit series.csv --targets load --model load.safetensors --kernel spectral_mixture");
   auto it = std::make_shared<FitCommand>();
   it->add(*command);
+  it->add_noise(*command);
   command
       ->add_option("--alpha", it->alpha,
                    format_text("Weight of the penalty; auto: chosen with the kernel, by errors of left-out rows; "

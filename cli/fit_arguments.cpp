@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include "core/words.hpp"
+#include "data/data_rows.hpp"
 
 #include "columns.hpp"
 #include "standard_input.hpp"
@@ -134,6 +135,28 @@ void FitArguments::add(CLI::App& command) {
   command.add_flag("--fill-missing", fit.fill_missing, "Take the training mean for a missing input");
 }
 
+void FitArguments::add_noise(CLI::App& command) {
+  command
+      .add_option("--noise-variance", columns_.noise,
+                  "A column of DATA with the variance of each row's noise; no input: rows weigh by it, deviations are "
+                  "those of this noise; squared loss")
+      ->type_name("NAME");
+}
+
+// In a pass over the rows, in their order.
+template <Real T>
+double FitArguments::unit_of_noise(RowSource<T>& rows, const NoiseRows<T>& noise) const {
+  NoiseSums sums;
+  DataRows<T>(rows).for_blocks("reading", fit.execution, [&](const RowBlock<T>& block) {
+    for (Index i = 0; i < block.rows; ++i) {
+      sums.add(noise.variance(block, i), block.weights ? static_cast<double>(block.weights[i]) : 1);
+    }
+  });
+  return sums.unit();
+}
+template double FitArguments::unit_of_noise(RowSource<float>&, const NoiseRows<float>&) const;
+template double FitArguments::unit_of_noise(RowSource<double>&, const NoiseRows<double>&) const;
+
 void FitArguments::ignore(const std::string& column) {
   columns_.ignored += (columns_.ignored.empty() ? "" : ",") + column;
 }
@@ -144,6 +167,10 @@ void FitArguments::check(ProgressLine& line) {
   require(columns_.weights.empty() || targets_.file.empty(),
           "--weights is a column of DATA beside --targets, found "
           "--target-file");
+  require(columns_.noise.empty() || targets_.file.empty(),
+          "--noise-variance is a column of DATA beside --targets, found --target-file");
+  require(columns_.noise.empty() || !processes(),
+          "--noise-variance is of all rows together, which several processes do not have; start it without mpirun");
   fit.execution = resources_.execution(line);
   mixture_arguments_.check_given(*command_, is_mixture());
   check_words();
@@ -172,6 +199,8 @@ void FitArguments::check_words() {
           "--output-matrix needs --operator decomposable, found {}", coupling_);
   check_kernel();
   fit.loss = make_loss_with("", std::nullopt);
+  require(columns_.noise.empty() || std::holds_alternative<Squared>(fit.loss),
+          "--noise-variance is for the squared loss, found --loss {}", loss_);
   check_sketch();
   fit.sampling = parse_sampling(sampling_);
   if (fit.keep_moments) fit = fit.with_moments("--variances");
@@ -288,7 +317,11 @@ TableRows<T> FitArguments::open() {
   encoder_ = encoder_of(*reader, roles.inputs, encoding);
   reader = encoded_table(std::move(reader), roles, encoder_);
   fit.input_names = names_of(reader->columns(), roles.inputs);
-  if (fit.kernel) fit.kernel = fit.kernel->with_columns_found(fit.input_names);
+  const std::vector<Index> firsts = encoder_ ? encoder_->firsts() : std::vector<Index>();
+  if (fit.kernel) fit.kernel = fit.kernel->with_columns_found(fit.input_names, firsts);
+  if (encoder_) fit.wrapped_inputs = encoder_->wrapped();
+  require(fit.wrapped_inputs.empty() || !is_mixture() || !is_differential(mixture.coupling),
+          "--wrap: a vector field is of inputs as they are, found --operator {}", coupling_);
   mixture.input_names = fit.input_names;
   mixture.target_names = fit.target_names;
   read_output_matrix(static_cast<Index>(fit.target_names.size()));

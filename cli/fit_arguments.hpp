@@ -4,6 +4,7 @@
 #include <carmina/data/read_ahead.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/model_inputs.hpp>
+#include <carmina/models/row_noise.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "data/noise_rows.hpp"
 #include "data/weighted_rows.hpp"
 
 #include "mixture_arguments.hpp"
@@ -53,7 +55,9 @@ struct FitArguments {
   template <Real T>
   KernelMachine<T> fit_and_save(RowSource<T>& rows, ProgressLine& line, double& seconds) const {
     return timed(line, seconds, [&] {
-      return processes() ? KernelMachine<T>::fit(rows, fit, *processes()) : KernelMachine<T>::fit(rows, fit);
+      if (processes()) return KernelMachine<T>::fit(rows, fit, *processes());
+      KernelMachine<T> machine = KernelMachine<T>::fit(rows, fit);
+      return noise_unit_ ? with_known_noise(machine, *noise_unit_) : machine;
     });
   }
   template <Real T>
@@ -94,6 +98,8 @@ struct FitArguments {
   // The last line: the model file; and a warning, if there is one.
   void print_written(const std::string& warning) const;
 
+  // Declares --noise-variance, of the commands that fit once.
+  void add_noise(CLI::App& command);
   // A column that is no input, whatever --ignore says.
   void ignore(const std::string& column);
 
@@ -108,16 +114,28 @@ struct FitArguments {
   template <Real T, class Body>
   void with_rows_of(const Body& body) {
     ReadAhead<T> rows(open<T>());
-    if (columns_.weights.empty()) return body(rows);
+    if (columns_.weights.empty()) return with_noise_of<T>(rows, body);
     WeightedRows<T> weighted(rows, columns_.weights);
-    body(weighted);
+    with_noise_of<T>(weighted, body);
   }
+  // Rows weigh by their noise where that is a column.
+  template <Real T, class Body>
+  void with_noise_of(RowSource<T>& rows, const Body& body) {
+    if (columns_.noise.empty()) return body(rows);
+    NoiseRows<T> weighted(rows, columns_.noise);
+    noise_unit_ = unit_of_noise(rows, weighted);
+    weighted.set_unit(*noise_unit_);
+    body(static_cast<RowSource<T>&>(weighted));
+  }
+  template <Real T>
+  double unit_of_noise(RowSource<T>& rows, const NoiseRows<T>& noise) const;
 
   CLI::App* command_ = nullptr;
   MixtureArguments mixture_arguments_;
   Targets targets_;
   TableColumns columns_;
   std::shared_ptr<const InputEncoder> encoder_;  // of the table; null: its inputs are numbers
+  std::optional<double> noise_unit_;             // of rows whose noise is known
   Resources resources_;
   std::string kernel_ = "auto", coupling_, length_scale_ = "auto", loss_ = "squared", matrix_, seed_ = "0",
               sampling_ = "iid", components_ = "auto", scale_ = "auto", metric_ = "auto";

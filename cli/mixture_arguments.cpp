@@ -16,11 +16,35 @@ const std::vector<std::string_view> own_options = {
     "--mixtures",   "--trend",      "--periods",          "--inference",     "--starts",    "--learning-rows",
     "--inducing",   "--rank",       "--phases",           "--family",        "--kl-copies", "--learning-rate",
     "--step-draws", "--allocation", "--parameterization", "--mixture-counts"};
-const std::vector<std::string_view> shared_options = {
-    "DATA",      "--inputs",   "--ignore",       "--weights", "--categories", "--unseen",     "--dates",
-    "--config",  "--targets",  "--target-file",  "--model",   "--kernel",     "--operator",   "--components",
-    "--draws",   "--seed",     "--solver",       "--tol",     "--max-iter",   "--threads",    "--memory",
-    "--float32", "--no-scale", "--no-intercept", "--by",      "--json",       "--checkpoint", "--checkpoint-seconds"};
+const std::vector<std::string_view> shared_options = {"DATA",
+                                                      "--inputs",
+                                                      "--ignore",
+                                                      "--weights",
+                                                      "--categories",
+                                                      "--unseen",
+                                                      "--dates",
+                                                      "--wrap",
+                                                      "--config",
+                                                      "--targets",
+                                                      "--target-file",
+                                                      "--model",
+                                                      "--kernel",
+                                                      "--operator",
+                                                      "--components",
+                                                      "--draws",
+                                                      "--seed",
+                                                      "--solver",
+                                                      "--tol",
+                                                      "--max-iter",
+                                                      "--threads",
+                                                      "--memory",
+                                                      "--float32",
+                                                      "--no-scale",
+                                                      "--no-intercept",
+                                                      "--by",
+                                                      "--json",
+                                                      "--checkpoint",
+                                                      "--checkpoint-seconds"};
 
 bool among(const std::vector<std::string_view>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();

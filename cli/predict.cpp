@@ -50,7 +50,7 @@ class Others {
 struct PredictCommand {
   std::string model, data, out;
   bool deviations = false, joint = false, probabilities = false, parts = false;
-  std::array<bool, 5> derived{};  // which of derived_names() are asked for
+  std::array<bool, 6> derived{};  // which of derived_names() are asked for
   std::optional<double> coverage;
   Index samples = 0;
   std::uint64_t seed = 0;
@@ -61,8 +61,8 @@ struct PredictCommand {
     const Execution execution = resources.execution(line);
     if (speaks() && out != "-") check_output(out, {model, data});
     const Predictor predictor = Predictor::load(model, execution.memory_budget);
-    require(!parts || !(probabilities || deviations || coverage || samples > 0),
-            "--parts excludes --std, --interval, --probabilities and --samples");
+    require(!parts || !(probabilities || coverage || samples > 0),
+            "--parts excludes --interval, --probabilities and --samples");
     if (const std::string reason = predictor.why_no_std(); deviations && !reason.empty()) {
       fail("{}: --std: {}", model, reason);
     }
@@ -102,8 +102,9 @@ struct PredictCommand {
 
   // Names of the numbers of a derived quantity; inputs without names are x1, x2, ...
   static std::vector<std::string> names_of(const Predictor& predictor, Derived what) {
-    std::vector<std::string> inputs = predictor.input_names();
-    for (Index j = std::ssize(inputs); j < predictor.dim_in(); ++j) inputs.push_back("x" + std::to_string(j + 1));
+    const bool wraps = predictor.row_length() != predictor.dim_in();
+    std::vector<std::string> inputs = wraps ? predictor.encoder()->input_names() : predictor.input_names();
+    for (Index j = std::ssize(inputs); j < predictor.row_length(); ++j) inputs.push_back("x" + std::to_string(j + 1));
     return derived_columns(what, inputs, predictor.output_names());
   }
 
@@ -164,6 +165,11 @@ struct PredictCommand {
         for (const std::string& name : predictor.output_names()) all.push_back(name + "_part" + std::to_string(k));
       }
       for (const std::string& name : predictor.output_names()) all.push_back(name + "_intercept");
+      for (std::size_t k = 1; deviations && k <= terms_of(predictor); ++k) {
+        for (const std::string& name : predictor.output_names()) {
+          all.push_back(name + "_part" + std::to_string(k) + "_std");
+        }
+      }
       return all;
     }
     if (!ModelColumns(predictor).named_targets() && !deviations && !coverage) return {};
@@ -181,22 +187,28 @@ struct PredictCommand {
     return std::visit([](const auto& machine) { return machine.kernel().terms().size(); }, *predictor.kernel_machine());
   }
 
-  // What each term of a sum of kernels contributes, then the intercept: they add up to the prediction.
+  // What each term of a sum of kernels contributes, then the intercept: they add up to the prediction. Their deviations
+  // behind them, by the posterior where it is not null.
   template <Real T>
-  static Matrix<double> parts_of(const KernelMachine<T>& machine, const ConstView<T>& X, const Execution& execution) {
+  static Matrix<double> parts_of(const KernelMachine<T>& machine, const Posterior<T>* posterior, const ConstView<T>& X,
+                                 const Execution& execution) {
     const Index p = machine.dim_out();
     const std::vector<Matrix<T>> found = machine.predict_parts(X, execution);
-    Matrix<double> values(X.rows(), p * static_cast<Index>(found.size() + 1));
-    for (std::size_t k = 0; k < found.size(); ++k) {
-      values.middleCols(static_cast<Index>(k) * p, p) = found[k].template cast<double>();
+    const auto terms = static_cast<Index>(found.size());
+    Matrix<double> values(X.rows(), p * (terms + 1 + (posterior ? terms : 0)));
+    for (Index k = 0; k < terms; ++k) {
+      values.middleCols(k * p, p) = found[static_cast<std::size_t>(k)].template cast<double>();
     }
-    values.rightCols(p).rowwise() = machine.intercept().template cast<double>().transpose();
+    values.middleCols(terms * p, p).rowwise() = machine.intercept().template cast<double>().transpose();
+    if (!posterior) return values;
+    const std::vector<Matrix<double>> spread = posterior->part_deviations(X, execution);
+    for (Index k = 0; k < terms; ++k) values.middleCols((terms + 1 + k) * p, p) = spread[static_cast<std::size_t>(k)];
     return values;
   }
 
   template <Real T>
   void predict(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_data(data, predictor.dim_in(), execution.memory_budget);
+    auto reader = open_data(data, predictor.row_length(), execution.memory_budget);
     const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), execution);
     ColumnRoles roles = input_roles(ModelColumns(predictor), *reader);
     ReadAhead<T> rows(rows_for<T>(predictor, std::move(reader), std::move(roles)));
@@ -206,6 +218,10 @@ struct PredictCommand {
     const Index p = predictor.dim_out();
     DataRows<T> table(rows);
     table.read_at_once(at_once);
+    std::optional<Posterior<T>> posterior;  // of the parts
+    if (parts && deviations) {
+      posterior.emplace(std::get<KernelMachine<T>>(*predictor.kernel_machine()), execution);
+    }
     const auto values_of = [&](const ConstView<T>& X) -> Matrix<double> {
       if (probabilities) return predictor.predict_probabilities(X, execution).template cast<double>();
       if (!asked().empty()) return derived_of<T>(predictor, X, execution);
@@ -217,7 +233,10 @@ struct PredictCommand {
         }
         return values;
       }
-      if (parts) return parts_of(std::get<KernelMachine<T>>(*predictor.kernel_machine()), X, execution);
+      if (parts) {
+        return parts_of<T>(std::get<KernelMachine<T>>(*predictor.kernel_machine()), posterior ? &*posterior : nullptr,
+                           X, execution);
+      }
       Matrix<double> values(X.rows(), p * (1 + (deviations ? 1 : 0) + (coverage ? 2 : 0)));
       values.leftCols(p) = predictor.predict(X, execution).template cast<double>();
       if (deviations) values.middleCols(p, p) = predictor.predict_std(X, execution).template cast<double>();
@@ -274,10 +293,13 @@ void add_predict(CLI::App& program) {
   command->add_flag(
       "--parts", it->parts,
       "In the place of predictions what each term of a sum of kernels contributes, and the intercept: they "
-      "add up to the prediction");
-  constexpr const char* help[] = {"derivatives of each target by each input", "the divergence of a vector field",
-                                  "its curl, of two or three targets", "the potential of its curl-free part",
-                                  "the stream function of its divergence-free part, of two targets"};
+      "add up to the prediction; with --std their standard deviations behind them");
+  constexpr const char* help[] = {"derivatives of each target by each input",
+                                  "the divergence of a vector field",
+                                  "its curl, of two or three targets",
+                                  "the potential of its curl-free part",
+                                  "the stream function of its divergence-free part, of two targets",
+                                  "the vector potential of its divergence-free part, of three targets"};
   const std::vector<std::string> words = derived_names();
   for (std::size_t k = 0; k < words.size(); ++k) {
     std::string word = words[k];

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <carmina/core/error.hpp>
+#include <charconv>
+#include <cmath>
 #include "data/choose_columns.hpp"
 
 namespace carmina::cli {
@@ -31,6 +33,10 @@ void TableColumns::add(CLI::App& command) {
       ->type_name("error|zeros");
   command.add_option("--dates", dates, "Inputs that are dates, as numbers in this unit since 1970 [an error]")
       ->type_name("days|seconds");
+  command.add_option("--wrap", wrap, "Inputs that wrap round, each with its period, with commas: lon=360,hour=24")
+      ->type_name("NAME=PERIOD")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 EncodingOptions TableColumns::encoding() const {
@@ -44,6 +50,16 @@ EncodingOptions TableColumns::encoding() const {
   } catch (const Error& error) {
     fail("--{}", error.what());
   }
+  for (const std::string& one : wrap) {
+    const std::size_t sign = one.rfind('=');
+    require(sign != one.npos && sign > 0, "--wrap takes columns with their periods, such as lon=360, found '{}'", one);
+    const char* const last = one.data() + one.size();
+    double period = 0;
+    const auto [end, code] = std::from_chars(one.data() + sign + 1, last, period);
+    require(code == std::errc() && end == last && period > 0 && std::isfinite(period),
+            "--wrap: a period must be a number, positive and finite, found '{}'", one);
+    options.wrap.emplace_back(one.substr(0, sign), period);
+  }
   return options;
 }
 
@@ -56,12 +72,15 @@ void TableColumns::narrow(ColumnRoles& roles, const std::vector<Column>& columns
     std::erase_if(roles.inputs, [&](Index j) { return among(some, j); });
   };
   if (!ignored.empty()) drop(columns_by_name(ignored, columns, file, "ignored column"), "--ignore");
-  if (!weights.empty()) {
-    const std::vector<Index> found = columns_by_name(weights, columns, file, "weight");
-    require(found.size() == 1, "--weights takes one column, found '{}'", weights);
-    drop(found, "--weights");
+  const auto as_target = [&](const std::string& column, const char* what, const char* option) {
+    if (column.empty()) return;
+    const std::vector<Index> found = columns_by_name(column, columns, file, what);
+    require(found.size() == 1, "{} takes one column, found '{}'", option, column);
+    drop(found, option);
     roles.targets.push_back(found[0]);
-  }
+  };
+  as_target(noise, "noise variance", "--noise-variance");
+  as_target(weights, "weight", "--weights");
   if (!inputs.empty()) {
     const std::vector<Index> chosen = columns_by_name(inputs, columns, file, "input");
     for (const Index j : chosen) {

@@ -36,6 +36,7 @@
 #include <carmina/models/posterior.hpp>
 #include <carmina/models/predictor.hpp>
 #include <carmina/models/report.hpp>
+#include <carmina/models/row_noise.hpp>
 #include <carmina/models/spectral_mixture.hpp>
 #include <carmina/models/tune.hpp>
 #include <carmina/random/philox.hpp>

@@ -19,7 +19,7 @@ class Derivatives:
 
         With `return_std` also their standard deviations, in the same shape: those of the posterior of the
         function, without noise; it needs what `predict(X, return_std=True)` needs. Where inputs are scaled,
-        derivatives are by the inputs as they are given.
+        derivatives are by the inputs as they are given; by those that wrap round too, but without deviations.
 
         Examples
         --------
@@ -59,12 +59,20 @@ class Derivatives:
         """
         return self._derived("stream_function", X, return_std, ())
 
+    def vector_potential(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """A with curl A = the divergence-free part of a field in space, and div A = 0: (n, 3).
+
+        As in `predict_parts`, without the intercept, and known up to a gradient.
+        """
+        return self._derived("vector_potential", X, return_std, (3,))
+
     def _machine_of(self) -> Any:
         self._fitted("predict_gradient")
         return self._machine
 
     def _derived(self, what: str, X: ArrayLike, return_std: bool, shape: tuple[int, ...]) -> Any:
-        if getattr(self, "_encoder", None) is not None:
+        encoder = getattr(self, "_encoder", None)
+        if encoder is not None and not encoder.takes_numbers:
             raise ValueError(f"{what}: inputs that are text or dates have no derivatives; fit to numbers")
         X = self._checked_inputs(X)
         threads = thread_count(self.n_jobs)
@@ -73,8 +81,9 @@ class Derivatives:
             values = flat.reshape(len(X), *shape).astype(self._machine.dtype, copy=False)
             return values[:, 0] if values.ndim == 3 and self._y_ndim == 1 and values.shape[1] == 1 else values
 
-        values = shaped(self._machine.derive(what, X, threads=threads))
+        values = shaped(self._machine.derive(what, X, threads=threads, encoder=encoder))
         if not return_std:
             return values
         self._check_deviations(what)
-        return values, shaped(self._machine.derived_deviation(what, X, threads=threads))
+        deviations = self._machine.derived_deviation(what, X, threads=threads, encoder=encoder)
+        return values, shaped(deviations)

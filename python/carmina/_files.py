@@ -93,14 +93,16 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
     record = machine.record
     names = record.pop("input_names")
     record.pop("target_names")
+    wrap = None
     if machine.encoder is not None:
         names = machine.encoder.input_names
+        wrap = {j: period for j, period in enumerate(machine.encoder.periods) if period > 0} or None
     numbered = [f"c{column + 1}" for column in range(len(names))]
     state = {"y_ndim": 1 if machine.dim_out == 1 else 2}
     named = names not in ([], numbered)
     if isinstance(machine, _core.MixtureMachine):
         record.pop("rows")
-        estimator = _estimators()["SpectralMixtureRegressor"](**record)
+        estimator = _estimators()["SpectralMixtureRegressor"](**record, wrap=wrap)
         return _restore(estimator, machine, state, named)
     record.pop("evidence")
     record.pop("missing_targets")
@@ -110,7 +112,10 @@ def _from_record(machine: _core.Machine | _core.MixtureMachine) -> Any:
         record["approximation"] = sketch
     if record["loss"] == losses.Squared():
         del record["loss"]
-    estimator = _estimators()["KernelRegressor"](kernel=machine.kernel, **record)
+    kernel = machine.kernel
+    if machine.encoder is not None:
+        kernel = kernel._of_table(machine.encoder.firsts)
+    estimator = _estimators()["KernelRegressor"](kernel=kernel, wrap=wrap, **record)
     return _restore(estimator, machine, state, named)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +60,7 @@ class ParametersAsOptions:
     categories: str | None = "auto"
     unseen: str = "error"
     dates: str | None = None
+    wrap: Mapping[str | int, float] | None = None
 
     def _options_for(self, X: NDArray, loss: losses.Loss | None = None) -> _core.FitOptions:
         """Of a fit to the rows X, whose spread `gamma="scale"` asks for."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,14 +197,60 @@ def _text(level: Any) -> str:
     return str(level).lower() if isinstance(level, (bool, np.bool_)) else str(level)
 
 
-def encoder_of(frame: Frame, categories: str | None, dates: str | None, unseen: str) -> Any:
-    """The encoder that a frame needs; None where all of its columns are numbers."""
+def encoder_of(
+    frame: Frame,
+    categories: str | None,
+    dates: str | None,
+    unseen: str,
+    wrap: Mapping[int, float] = MappingProxyType({}),
+) -> Any:
+    """The encoder that a frame needs; None where all of its columns are numbers as they are."""
     described = []
     for j, (name, column) in enumerate(zip(frame.names, frame)):
         kind, levels = _kind(frame, j, column, categories, dates)
-        described.append((name, kind, levels))
-    encoder = _core.InputEncoder.of(described, unseen, dates or "days")
+        if j in wrap and kind != "number":
+            what = "dates" if kind == "date" else "categories"
+            raise ValueError(f"wrap: {frame.place(j)} has {what}, which do not wrap round; only numbers do")
+        described.append((name, "wrapped" if j in wrap else kind, levels))
+    periods = [wrap.get(j, 0.0) for j in range(len(described))]
+    encoder = _core.InputEncoder.of(described, unseen, dates or "days", periods)
     return None if encoder.only_numbers else encoder
+
+
+def encoder_of_numbers(n_columns: int, wrap: dict[int, float]) -> Any:
+    """The encoder of an array some of whose columns wrap round; None where there are none."""
+    if not wrap:
+        return None
+    columns = range(n_columns)
+    described = [(f"c{j + 1}", "wrapped" if j in wrap else "number", []) for j in columns]
+    return _core.InputEncoder.of(described, "error", "days", [wrap.get(j, 0.0) for j in columns])
+
+
+def periods_of(wrap: Any, n_columns: int, names: Sequence[Any] = ()) -> dict[int, float]:
+    """The parameter `wrap`, by the numbers of columns."""
+    if wrap is None:
+        return {}
+    if not isinstance(wrap, Mapping):
+        raise ValueError(f"wrap must be None or {{column: period}}, found {wrap!r}")
+    periods: dict[int, float] = {}
+    for key, period in wrap.items():
+        if isinstance(key, numbers.Integral) and not isinstance(key, bool):
+            if not 0 <= key < n_columns:
+                raise ValueError(f"wrap: there is no column {key}, counted from 0, among {n_columns} of X")
+            j = int(key)
+        elif key in (named := list(names)):
+            j = named.index(key)
+        elif named:
+            raise ValueError(f"wrap: there is no column {key!r}; X has {', '.join(map(repr, named))}")
+        else:
+            raise ValueError(f"wrap: there is no column {key!r}, X has no names; take its number")
+        if j in periods:
+            raise ValueError(f"wrap: column {key!r} is given twice, by name and by number")
+        is_number = isinstance(period, numbers.Real) and not isinstance(period, bool)
+        if not (is_number and 0 < period < float("inf")):
+            raise ValueError(f"wrap: the period of {key!r} must be positive and finite, found {period!r}")
+        periods[j] = float(period)
+    return periods
 
 
 def _kind(
@@ -266,6 +314,8 @@ def encode(frame: Frame, encoder: Any, filled: bool) -> NDArray:
             block[codes == -2] = np.nan
         elif kind == "date":
             out[:, first] = _as_dates(frame, j, column, encoder.dates)
+        elif kind == "wrapped":
+            out[:, first : first + 2] = encoder.wrap(j, _as_numbers(frame, j, column).astype(np.float64))
         else:
             out[:, first] = _as_numbers(frame, j, column)
         _check(frame, j, out[:, first], filled)

@@ -120,8 +120,12 @@ class RefittedIntervals(KernelMachineEstimator):
         X, Y, weights = self._training
         y = Y[rows].ravel() if getattr(self, "_y_ndim", 1) == 1 else Y[rows]
         part = clone(self).set_params(random_state=self._machine.record["random_state"])
+        encoder = getattr(self, "_encoder", None)
         if isinstance(getattr(part, "kernel", None), kernels.Kernel):  # rows have no names any more
-            part.set_params(kernel=part.kernel._found_in(input_names(self)))
+            firsts = [] if encoder is None else encoder.firsts
+            part.set_params(kernel=part.kernel._found_in(input_names(self), firsts))
+        if encoder is not None and encoder.wrapped:
+            part.set_params(wrap=None)._wrapped_inputs = encoder.wrapped
         part.fit(X[rows], y, None if weights is None else weights[rows])
         part._forget_rows()
         return part

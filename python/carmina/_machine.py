@@ -32,6 +32,7 @@ from carmina._validation import (
     finite_sum,
     input_names,
     memory_bytes,
+    set_columns,
     thread_count,
 )
 
@@ -239,7 +240,7 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
             if hasattr(self, name):
                 attributes[name] = getattr(self, name)
         options.input_names = input_names(self)
-        options.find_columns()
+        set_columns(options, self)
         return FitTask(X, Y, sample_weight, options, attributes)
 
     def _validated_targets(

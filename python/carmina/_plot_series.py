@@ -264,7 +264,7 @@ def _shown(times: Any, rows: NDArray) -> NDArray:
 def _time_unit(mixture: Any) -> str:
     """ "days" or "seconds" of a model that was fitted to dates, else nothing."""
     encoder = getattr(mixture, "_encoder", None)
-    return encoder.dates if encoder is not None else ""
+    return encoder.dates if encoder is not None and not encoder.takes_numbers else ""
 
 
 def _mixture(mixture: Any) -> tuple[NDArray, NDArray, NDArray, str]:

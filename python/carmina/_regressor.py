@@ -140,6 +140,10 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         What a level is that the rows of `fit` lacked: an error, or 0 in all of its columns.
     dates : None, "days" or "seconds", default=None
         Of frames: dates as numbers of that unit since 1970-01-01, UTC; None: an error.
+    wrap : {column: period} or None, default=None
+        Inputs that wrap round after a period, by name or number: `{"lon": 360, "hour": 24}`. Each becomes the
+        two coordinates of a circle of that circumference, so that x and x + period are one place and near
+        places are as far apart as before; they are scaled by one factor. A kernel's `on` takes the column.
     device : "auto", "cpu", "cuda" or "cuda:1" and so on, default="auto"
         Where sums over rows of Fourier features are computed; "auto": on a device where there is one and the
         work is worth its start. `report_.device` says what ran there.

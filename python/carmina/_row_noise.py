@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from carmina import _core
+
 
 def checked_noise(noise_variance: ArrayLike, rows: int, least: float | None = None) -> NDArray:
     """A number for each row; `least`: the smallest that is allowed, else they must be positive."""
@@ -32,6 +34,4 @@ def weights_of_noise(
     given = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if given.shape != (rows,):
         raise ValueError(f"sample_weight must be one number for each of {rows} rows, found {given.shape}")
-    total = given.sum()
-    unit = total / (given / variance).sum() if total > 0 else 1.0
-    return given * unit / variance, float(unit)
+    return _core.weights_of_noise(variance, given)

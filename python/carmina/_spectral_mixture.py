@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,8 @@ class SpectralMixtureRegressor(
     categories, unseen, dates
         What becomes of a frame's text, truth values and dates, as for `KernelRegressor`; dates are days since
         1970 unless "seconds" or None is asked for.
+    wrap : {column: period} or None, default=None
+        Inputs that wrap round, as for `KernelRegressor`.
 
     Attributes
     ----------
@@ -187,6 +189,7 @@ class SpectralMixtureRegressor(
     categories: str | None = "auto"
     unseen: str = "error"
     dates: str | None = "days"
+    wrap: Mapping[str | int, float] | None = None
 
     _encoder = None  # what makes numbers of a frame's columns; no field
 
@@ -247,6 +250,8 @@ class SpectralMixtureRegressor(
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         options.input_names = input_names(self)
+        if self.outputs in ("curl-free", "divergence-free") and self._encoder and self._encoder.wrapped:
+            raise ValueError(f"outputs={self.outputs!r} is of inputs as they are, found wrap={self.wrap!r}")
         self._y_ndim = y.ndim
         return X, y.reshape(len(y), -1), sample_weight, options
 
@@ -358,7 +363,8 @@ class SpectralMixtureRegressor(
 
     def _inputs(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
-        if getattr(self, "_encoder", None) is not None:
+        encoder = getattr(self, "_encoder", None)
+        if encoder is not None and not encoder.takes_numbers:
             X = date_column(X, str(self.feature_names_in_[0]))
         return checked_rows(self, X, filled=False, reset=False, dtype=[np.float64, np.float32])
 

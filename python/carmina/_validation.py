@@ -61,21 +61,39 @@ def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = Fal
     if missing:
         targets = {"ensure_2d": False, "ensure_all_finite": "allow-nan"}
         options = {"validate_separately": (options, targets)}
+    encodes = False
     if reset.get("reset", True):
-        if not hasattr(estimator, "_stand_in"):
+        encodes = not hasattr(estimator, "_stand_in")
+        if encodes:
             vars(estimator).pop("_encoder", None)  # of an earlier fit
+    elif getattr(estimator, "_encoder", None) is not None and estimator._encoder.takes_numbers:
+        encodes = True
     elif getattr(estimator, "_encoder", None) is not None:
         raise ValueError(
             f"X is no frame, but the model was fitted with columns of categories or dates: pass a frame with "
             f"the columns {', '.join(map(repr, estimator._encoder.input_names))}"
         )
     try:
-        return validate_data(estimator, *arrays, **options, **reset)
+        valid = validate_data(estimator, *arrays, **options, **reset)
+        return _wrapped(estimator, valid, reset.get("reset", True)) if encodes else valid
     except ValueError as error:
         message = _not_finite(arrays[0], filled) if "Input X contains" in str(error) else ""
         if not message:
             raise
         raise ValueError(message) from None
+
+
+def _wrapped(estimator: Any, valid: Any, reset: bool) -> Any:
+    """X of an array, or X and y, with the columns that wrap round as the model takes them."""
+    X, *rest = valid if isinstance(valid, tuple) else (valid,)
+    if reset and (wrap := getattr(estimator, "wrap", None)) is not None:
+        names = getattr(estimator, "feature_names_in_", ())
+        periods = _frames.periods_of(wrap, X.shape[1], names)
+        estimator._encoder = _frames.encoder_of_numbers(X.shape[1], periods)
+    if getattr(estimator, "_encoder", None) is None:
+        return valid
+    X = estimator._encoder.encode(X)
+    return (X, *rest) if rest else X
 
 
 def _not_finite(X: Any, filled: bool) -> str:
@@ -113,7 +131,8 @@ def _named_after(estimator: Any, frame: _frames.Frame, reset: bool) -> Any:
         if dates is not None:
             one_of("dates", dates, ["days", "seconds"])
         unseen = one_of("unseen", getattr(estimator, "unseen", "error"), ["error", "zeros"])
-        estimator._encoder = _frames.encoder_of(frame, categories, dates, unseen)
+        wrap = _frames.periods_of(getattr(estimator, "wrap", None), len(frame.columns), frame.columns)
+        estimator._encoder = _frames.encoder_of(frame, categories, dates, unseen, wrap)
     stand_in = object.__new__(type(estimator))
     vars(stand_in).update(vars(estimator), _stand_in=True)
     stand_in._encoder = getattr(estimator, "_encoder", None)
@@ -265,6 +284,15 @@ def input_names(estimator: Any) -> list[str]:
     if encoder is not None:
         return encoder.encoded_names
     return [str(name) for name in getattr(estimator, "feature_names_in_", [])]
+
+
+def set_columns(options: Any, estimator: Any) -> None:
+    """What the columns of X are to a fit: those of the kernel by number, and which pairs are one that wraps
+    round."""
+    encoder = getattr(estimator, "_encoder", None)
+    options.find_columns([] if encoder is None else encoder.firsts)
+    pairs = vars(estimator).get("_wrapped_inputs")  # of rows that are encoded already
+    options.wrapped_inputs = pairs or ([] if encoder is None else encoder.wrapped)
 
 
 def column_names(y: Any) -> list[str]:

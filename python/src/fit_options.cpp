@@ -115,12 +115,13 @@ void bind_fit_options(nb::module_& m) {
       .def("moment_bytes", &FitOptions::moment_bytes, nb::arg("p"))
       .def_rw("input_names", &FitOptions::input_names)
       .def_rw("target_names", &FitOptions::target_names)
+      .def_rw("wrapped_inputs", &FitOptions::wrapped_inputs)
       .def(
           "find_columns",
-          [](FitOptions& o) {
-            if (o.kernel) o.kernel = o.kernel->with_columns_found(o.input_names);
+          [](FitOptions& o, const std::vector<Index>& firsts) {
+            if (o.kernel) o.kernel = o.kernel->with_columns_found(o.input_names, firsts);
           },
-          "Columns of the kernel that are given by name, by number.")
+          nb::arg("firsts") = std::vector<Index>(), "Columns of the kernel that are given by name, by number.")
       .def_prop_ro("fourier", &FitOptions::fourier)
       .def_prop_ro("exact", &FitOptions::exact)
       .def_prop_ro("learns_in_parts", &FitOptions::learns_in_parts)

@@ -100,15 +100,12 @@ std::optional<std::string> text_among_numbers(const std::vector<std::string>& te
 using Described = std::tuple<std::string, std::string, std::vector<std::string>>;  // name, kind, levels
 
 std::shared_ptr<const InputEncoder> make_encoder(const std::vector<Described>& described, const std::string& unseen,
-                                                 const std::string& dates) {
+                                                 const std::string& dates, const std::vector<double>& periods) {
+  require(periods.empty() || periods.size() == described.size(), "{} periods for {} columns", periods.size(),
+          described.size());
   std::vector<InputColumn> columns;
   for (const auto& [name, kind, levels] : described) {
-    require(kind == "number" || kind == "category" || kind == "date", "'{}' is no kind of column", kind);
-    columns.push_back({name,
-                       kind == "category" ? ColumnKind::category
-                       : kind == "date"   ? ColumnKind::date
-                                          : ColumnKind::number,
-                       levels});
+    columns.push_back({name, parse_column_kind(kind), levels, periods.empty() ? 0.0 : periods[columns.size()]});
   }
   return std::make_shared<const InputEncoder>(std::move(columns), parse_unseen_level(unseen), parse_date_unit(dates));
 }
@@ -116,12 +113,35 @@ std::shared_ptr<const InputEncoder> make_encoder(const std::vector<Described>& d
 std::vector<Described> described(const InputEncoder& encoder) {
   std::vector<Described> columns;
   for (const InputColumn& column : encoder.columns()) {
-    const char* kind = column.kind == ColumnKind::category ? "category"
-                       : column.kind == ColumnKind::date   ? "date"
-                                                           : "number";
-    columns.emplace_back(column.name, kind, column.levels);
+    columns.emplace_back(column.name, column_kind_name(column.kind), column.levels);
   }
   return columns;
+}
+
+// Of each column; 0: it does not wrap round.
+std::vector<double> periods_of(const InputEncoder& encoder) {
+  std::vector<double> periods;
+  for (const InputColumn& column : encoder.columns()) periods.push_back(column.period);
+  return periods;
+}
+
+// Rows of numbers as the machine takes them, in their precision.
+nb::object encode(const InputEncoder& encoder, nb::handle X) {
+  return in_precision_of(X, [&]<Real T>(T) {
+    const Rows<T> rows(X, "X");
+    return nb::cast(to_numpy(encoder.encode<T>(rows.view())));
+  });
+}
+
+// The two numbers of each cell of a column that wraps round.
+nb::object wrap(const InputEncoder& encoder, Index column, const std::vector<double>& values) {
+  require(column >= 0 && column < static_cast<Index>(encoder.columns().size()), "there is no column {}", column);
+  require(encoder.columns()[static_cast<std::size_t>(column)].width() == 2, "column {} does not wrap round", column);
+  Matrix<double> found(static_cast<Index>(values.size()), 2);
+  for (Index i = 0; i < found.rows(); ++i) {
+    encoder.put_number(column, values[static_cast<std::size_t>(i)], found.row(i).data());
+  }
+  return nb::cast(to_numpy(std::move(found)));
 }
 
 // For each text the number of its level in a column, -1 where it is unseen and taken as zeros.
@@ -141,22 +161,32 @@ void bind_frames(nb::module_& m) {
       .def_prop_ro("names", &ArrowTable::names)
       .def("column", &column_of, nb::arg("column"));
   nb::class_<InputEncoder>(m, "InputEncoder", "What makes numbers of the columns of a table.")
-      .def_static("of", &make_encoder, nb::arg("columns"), nb::arg("unseen"), nb::arg("dates"))
+      .def_static("of", &make_encoder, nb::arg("columns"), nb::arg("unseen"), nb::arg("dates"),
+                  nb::arg("periods") = std::vector<double>())
       .def_prop_ro("columns", &described)
+      .def_prop_ro("periods", &periods_of)
       .def_prop_ro("unseen", [](const InputEncoder& e) { return unseen_level_name(e.unseen()); })
       .def_prop_ro("dates", [](const InputEncoder& e) { return date_unit_name(e.dates()); })
       .def_prop_ro("dim_in", &InputEncoder::dim_in)
       .def_prop_ro("input_names", &InputEncoder::input_names)
       .def_prop_ro("encoded_names", &InputEncoder::encoded_names)
       .def_prop_ro("only_numbers", &InputEncoder::only_numbers)
+      .def_prop_ro("firsts", &InputEncoder::firsts)
+      .def_prop_ro("takes_numbers", &InputEncoder::takes_numbers)
+      .def_prop_ro("wrapped", &InputEncoder::wrapped)
+      .def("encode", &encode, nb::arg("X"))
+      .def("wrap", &wrap, nb::arg("column"), nb::arg("values"))
       .def("first", &InputEncoder::first, nb::arg("column"))
       .def("__getstate__",
            [](const InputEncoder& e) {
-             return std::make_tuple(described(e), unseen_level_name(e.unseen()), date_unit_name(e.dates()));
+             return std::make_tuple(described(e), unseen_level_name(e.unseen()), date_unit_name(e.dates()),
+                                    periods_of(e));
            })
       .def("__setstate__",
-           [](InputEncoder& self, const std::tuple<std::vector<Described>, std::string, std::string>& state) {
-             new (&self) InputEncoder(*make_encoder(std::get<0>(state), std::get<1>(state), std::get<2>(state)));
+           [](InputEncoder& self,
+              const std::tuple<std::vector<Described>, std::string, std::string, std::vector<double>>& state) {
+             const auto& [columns, unseen, dates, periods] = state;
+             new (&self) InputEncoder(*make_encoder(columns, unseen, dates, periods));
            })
       .def("levels_of", &levels_of, nb::arg("column"), nb::arg("texts"));
   m.def("settled_levels", &settled_levels, nb::arg("found"), nb::arg("place"));

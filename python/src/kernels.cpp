@@ -140,8 +140,23 @@ void bind_kernels(nb::module_& m) {
           "The kernel of some of the inputs: of columns by number, counted from 0, or by name.")
       .def(
           "_found_in",
-          [](const Kernel& k, const std::vector<std::string>& names) { return to_python(k.with_columns_found(names)); },
-          nb::arg("names"), "With columns by number.")
+          [](const Kernel& k, const std::vector<std::string>& names, const std::vector<Index>& firsts) {
+            return to_python(k.with_columns_found(names, firsts));
+          },
+          nb::arg("names"), nb::arg("firsts") = std::vector<Index>(), "With columns by number.")
+      .def(
+          "_of_table",
+          [](const Kernel& k, const std::vector<Index>& firsts) {
+            std::vector<Term> terms = k.terms();
+            for (Term& term : terms) {
+              if (!std::holds_alternative<Product>(term.scalar)) continue;
+              std::vector<Product::Factor> factors = factors_of(term.scalar);
+              for (Product::Factor& factor : factors) factor.columns = factor.columns.of_table(firsts);
+              term.scalar = Product(std::move(factors));
+            }
+            return to_python(Kernel(std::move(terms)));
+          },
+          nb::arg("firsts"), "With columns of a table in the place of the numbers that are made of them.")
       .def(
           "__rmul__", [](const Kernel& k, double factor) { return to_python(factor * k); }, nb::is_operator(),
           nb::sig("def __rmul__(self, factor: float, /) -> Kernel"))

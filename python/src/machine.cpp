@@ -2,6 +2,7 @@
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/models/evaluation.hpp>
+#include <carmina/models/row_noise.hpp>
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -112,22 +113,18 @@ Machine calibrated(const Machine& self, double scale, double power, double floor
   });
 }
 
-// The same machine with the noise that is known, in the place of an estimate; errors of rows left out are in its unit.
 Machine with_noise(const Machine& self, double variance) {
-  require(variance > 0 && std::isfinite(variance), "noise_variance must be positive, found {}", variance);
-  return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
-    FitRecord record = machine.record();
-    for (Index a = 0; a < record.noise.size(); ++a) {
-      if (record.left_out.size() > 0) record.left_out.col(a) *= std::sqrt(record.noise[a] / variance);
-    }
-    if (record.left_out.size() > 0) {
-      record.left_out.rightCols(1) *= std::sqrt(record.noise.mean() / variance);
-    }
-    record.noise.setConstant(variance);
-    return {KernelMachine<T>(machine.kernel(), machine.shared_map(), machine.coefficients(), machine.output_root(),
-                             machine.intercept(), std::move(record)),
-            self.estimator, self.encoder};
+  return self.visit([&](const auto& machine) -> Machine {
+    return {with_known_noise(machine, variance), self.estimator, self.encoder};
   });
+}
+
+// Of rows whose noise is known: (weights, variance of a row of weight 1).
+nb::tuple noise_weights(const std::vector<double>& variances, const std::vector<double>& weights) {
+  const RowNoise found = weights_of_noise(variances, weights);
+  return nb::make_tuple(to_numpy(Vector<double>(Eigen::Map<const Vector<double>>(
+                            found.weights.data(), static_cast<Index>(found.weights.size())))),
+                        found.unit);
 }
 
 nb::list predict_parts(const Machine& self, nb::handle X, int threads) {
@@ -181,18 +178,27 @@ nb::object covariance(const Machine& self, nb::handle X, int threads) {
                         [](const auto& p, const auto& x, const Execution& e) { return p.covariance(x, e); });
 }
 
-nb::object derive(const Machine& self, const std::string& what, nb::handle X, int threads) {
+// With the encoder that has made X of columns of which some wrap round: of these columns.
+nb::object derive(const Machine& self, const std::string& what, nb::handle X, int threads,
+                  const std::shared_ptr<const InputEncoder>& encoder) {
   const Derived derived = parse_derived(what);
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    if (encoder) check_derived_inputs(machine.kernel(), *encoder, derived, false);
     const Rows<T> rows(X, "derivatives: X");
     return nb::cast(to_numpy(run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
-      return carmina::derive<T>(machine, derived, rows.view(), execution);
+      const Matrix<double> found = carmina::derive<T>(machine, derived, rows.view(), execution);
+      if (!encoder || derived != Derived::gradient) return found;
+      return encoder->by_columns(rows.view().template cast<double>(), found);
     })));
   });
 }
 
-nb::object derived_deviation(const Machine& self, const std::string& what, nb::handle X, int threads) {
+nb::object derived_deviation(const Machine& self, const std::string& what, nb::handle X, int threads,
+                             const std::shared_ptr<const InputEncoder>& encoder) {
   const Derived derived = parse_derived(what);
+  if (encoder) {
+    self.visit([&](const auto& machine) { check_derived_inputs(machine.kernel(), *encoder, derived, true); });
+  }
   return from_posterior(self, X, threads, [&](const auto& p, const auto& x, const Execution& e) {
     return p.derived_deviation(derived, x, e);
   });
@@ -285,8 +291,9 @@ void bind_machine(nb::module_& m) {
       .def_prop_ro("calibration", &calibration)
       .def("predict_parts", &predict_parts, nb::arg("X"), nb::arg("threads") = 0)
       .def("deviation", &deviation, nb::arg("X"), nb::arg("threads") = 0)
-      .def("derive", &derive, nb::arg("what"), nb::arg("X"), nb::arg("threads") = 0)
-      .def("derived_deviation", &derived_deviation, nb::arg("what"), nb::arg("X"), nb::arg("threads") = 0)
+      .def("derive", &derive, nb::arg("what"), nb::arg("X"), nb::arg("threads") = 0, nb::arg("encoder") = nb::none())
+      .def("derived_deviation", &derived_deviation, nb::arg("what"), nb::arg("X"), nb::arg("threads") = 0,
+           nb::arg("encoder") = nb::none())
       .def("covariance", &covariance, nb::arg("X"), nb::arg("threads") = 0)
       .def("interval", &interval, nb::arg("X"), nb::arg("coverage"), nb::arg("joint"), nb::arg("threads") = 0,
            "Low and high ends of each output: (n, 2 p).")
@@ -357,6 +364,7 @@ void bind_machine(nb::module_& m) {
         return nb::cast(from_file(file, path));
       },
       nb::arg("path"), "The machine in a file, of whatever type.");
+  m.def("weights_of_noise", &noise_weights, nb::arg("variances"), nb::arg("weights"));
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));
 }
 

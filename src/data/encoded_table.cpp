@@ -76,9 +76,9 @@ class EncodedTable final : public TableReader {
     for (const Index j : kept_) readings[static_cast<std::size_t>(j)] = data::CellReading::number;
     for (std::size_t c = 0; c < inputs_.size(); ++c) {
       const auto j = static_cast<std::size_t>(inputs_[c]);
-      readings[j] = kind(c) == ColumnKind::number ? data::CellReading::number
-                    : kind(c) == ColumnKind::date ? data::CellReading::date
-                                                  : data::CellReading::category;
+      readings[j] = kind(c) == ColumnKind::category ? data::CellReading::category
+                    : kind(c) == ColumnKind::date   ? data::CellReading::date
+                                                    : data::CellReading::number;
       of_encoder[j] = static_cast<Index>(c);
     }
     text.read_as(std::move(readings), encoder_, std::move(of_encoder));
@@ -89,7 +89,7 @@ class EncodedTable final : public TableReader {
     const double cell = cells_(i, inputs_[c]);
     double* const to = row + encoder_->first(column);
     if (kind(c) != ColumnKind::category) {
-      *to = cell;
+      encoder_->put_number(column, cell, to);
     } else if (std::isnan(cell)) {
       encoder_->put_missing(column, to);
     } else {
@@ -156,9 +156,34 @@ std::shared_ptr<const InputEncoder> encoder_of(TableReader& table, const std::ve
     const auto& seen = levels[static_cast<std::size_t>(inputs[c])];
     columns[c].levels = settled_levels({seen.begin(), seen.end()}, of_column(table, inputs[c]));
   }
+  for (const auto& [name, period] : options.wrap) {
+    const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.name == name; });
+    if (column == columns.end()) {
+      std::vector<std::string> names;
+      for (const InputColumn& one : columns) names.push_back(data::shown(one.name));
+      fail("{}: wrap: there is no input '{}'; there is {}", table.path(), data::shown(name), join_text(names, ", "));
+    }
+    require(column->kind == ColumnKind::number, "{}: column '{}': it has {}, which do not wrap round; only numbers do",
+            table.path(), data::shown(name), column->kind == ColumnKind::date ? "dates" : "categories");
+    require(period > 0 && std::isfinite(period), "wrap: the period of '{}' must be positive and finite, found {}",
+            data::shown(name), period);
+    column->kind = ColumnKind::wrapped;
+    column->period = period;
+  }
   auto encoder =
       std::make_shared<const InputEncoder>(std::move(columns), options.unseen, options.dates.value_or(DateUnit::days));
   return encoder->only_numbers() ? nullptr : encoder;
+}
+
+std::shared_ptr<const InputEncoder> wrapping_encoder(Index d, const std::vector<std::pair<Index, double>>& wrap) {
+  std::vector<InputColumn> columns;
+  for (Index j = 0; j < d; ++j) columns.push_back({format_text("c{}", j + 1)});
+  for (const auto& [j, period] : wrap) {
+    require(j >= 0 && j < d, "wrap: there is no column {}, counted from 0, among {} inputs", j, d);
+    columns[static_cast<std::size_t>(j)].kind = ColumnKind::wrapped;
+    columns[static_cast<std::size_t>(j)].period = period;
+  }
+  return std::make_shared<const InputEncoder>(std::move(columns), UnseenLevel::error, DateUnit::days);
 }
 
 std::unique_ptr<TableReader> encoded_table(std::unique_ptr<TableReader> table, ColumnRoles& roles,

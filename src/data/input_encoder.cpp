@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace carmina {
 
@@ -15,6 +17,7 @@ namespace {
 
 constexpr Words<DateUnit, 2> date_units{"dates", {"seconds", "days"}};
 constexpr Words<UnseenLevel, 2> unseen_levels{"unseen", {"error", "zeros"}};
+constexpr Words<ColumnKind, 4> column_kinds{"the kind of a column", {"number", "category", "date", "wrapped"}};
 constexpr std::int64_t seconds_per_day = 86400;
 
 // Whether a text is a truth value, in any case; then lower case.
@@ -82,6 +85,8 @@ std::vector<std::string> date_unit_names() { return date_units.names(); }
 std::vector<std::string> unseen_level_names() { return unseen_levels.names(); }
 DateUnit parse_date_unit(const std::string& word) { return date_units.parse(word); }
 UnseenLevel parse_unseen_level(const std::string& word) { return unseen_levels.parse(word); }
+std::string column_kind_name(ColumnKind kind) { return column_kinds.name(kind); }
+ColumnKind parse_column_kind(const std::string& word) { return column_kinds.parse(word); }
 std::string date_unit_name(DateUnit unit) { return date_units.name(unit); }
 std::string unseen_level_name(UnseenLevel unseen) { return unseen_levels.name(unseen); }
 
@@ -151,6 +156,10 @@ InputEncoder::InputEncoder(std::vector<InputColumn> columns, UnseenLevel unseen,
             column.levels.size(), category ? "categories" : "numbers");
     require(column.levels.size() <= most_levels, "column '{}': {} levels, more than {}", data::shown(column.name),
             column.levels.size(), most_levels);
+    const bool wraps = column.kind == ColumnKind::wrapped;
+    require(wraps ? column.period > 0 && std::isfinite(column.period) : column.period == 0,
+            "column '{}': the period that it wraps round after must be positive and finite, found {}",
+            data::shown(column.name), column.period);
     first_.push_back(first_.back() + column.width());
     auto& numbers = numbers_.emplace_back();
     for (const std::string& level : column.levels) {
@@ -171,7 +180,12 @@ std::vector<std::string> InputEncoder::encoded_names() const {
   std::vector<std::string> names;
   for (const InputColumn& column : columns_) {
     for (const std::string& level : column.levels) names.push_back(column.name + "=" + level);
-    if (column.kind != ColumnKind::category) names.push_back(column.name);
+    if (column.kind == ColumnKind::wrapped) {
+      names.push_back(column.name + "=cos");
+      names.push_back(column.name + "=sin");
+    } else if (column.kind != ColumnKind::category) {
+      names.push_back(column.name);
+    }
   }
   return names;
 }
@@ -180,6 +194,71 @@ bool InputEncoder::only_numbers() const {
   return std::all_of(columns_.begin(), columns_.end(),
                      [](const InputColumn& column) { return column.kind == ColumnKind::number; });
 }
+
+bool InputEncoder::takes_numbers() const {
+  return std::all_of(columns_.begin(), columns_.end(), [](const InputColumn& column) {
+    return column.kind == ColumnKind::number || column.kind == ColumnKind::wrapped;
+  });
+}
+
+std::vector<Index> InputEncoder::wrapped() const {
+  std::vector<Index> firsts;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].kind == ColumnKind::wrapped) firsts.push_back(first_[c]);
+  }
+  return firsts;
+}
+
+// The rest of a division is exact: x and x + P are the same place wherever x + P is a number.
+void InputEncoder::put_number(Index column, double cell, double* to) const {
+  const double period = columns_[static_cast<std::size_t>(column)].period;
+  to[0] = cell;
+  if (period == 0) return;
+  to[1] = cell;
+  if (!std::isfinite(cell)) return;
+  double turn = std::remainder(cell, period) / period;
+  if (turn == -0.5) turn = 0.5;
+  const double radius = period / (2 * std::numbers::pi), angle = 2 * std::numbers::pi * turn;
+  to[0] = radius * std::cos(angle);
+  to[1] = radius * std::sin(angle);
+}
+
+template <Real T>
+Matrix<T> InputEncoder::encode(ConstView<T> X) const {
+  const auto count = static_cast<Index>(columns_.size());
+  require(takes_numbers(), "rows of numbers for a model that takes text or dates, as a table has them");
+  require(X.cols() == count, "X has {} columns, the model takes {}", X.cols(), count);
+  Matrix<T> out(X.rows(), dim_in());
+  for (Index i = 0; i < X.rows(); ++i) {
+    for (Index c = 0; c < count; ++c) {
+      double to[2];
+      put_number(c, static_cast<double>(X(i, c)), to);
+      for (Index j = first(c); j < first(c + 1); ++j) out(i, j) = static_cast<T>(to[j - first(c)]);
+    }
+  }
+  return out;
+}
+
+Matrix<double> InputEncoder::by_columns(ConstView<double> X, const Matrix<double>& derivatives) const {
+  const auto count = static_cast<Index>(columns_.size());
+  const Index p = derivatives.cols() / dim_in();
+  Matrix<double> out(X.rows(), p * count);
+  for (Index c = 0; c < count; ++c) {
+    const Index j = first(c);
+    const double radius = columns_[static_cast<std::size_t>(c)].period / (2 * std::numbers::pi);
+    for (Index a = 0; a < p; ++a) {
+      const auto own = derivatives.col(a * dim_in() + j);
+      out.col(a * count + c) = own;
+      if (radius == 0) continue;
+      const auto next = derivatives.col(a * dim_in() + j + 1);
+      out.col(a * count + c) = (X.col(j).cwiseProduct(next) - X.col(j + 1).cwiseProduct(own)) / radius;
+    }
+  }
+  return out;
+}
+
+template Matrix<float> InputEncoder::encode(ConstView<float>) const;
+template Matrix<double> InputEncoder::encode(ConstView<double>) const;
 
 bool InputEncoder::operator==(const InputEncoder& other) const {
   return columns_ == other.columns_ && unseen_ == other.unseen_ && dates_ == other.dates_;

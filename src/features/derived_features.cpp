@@ -66,9 +66,10 @@ std::vector<bool> units_with(const Kernel& kernel, Index d, Index units) {
 
 // f = sum_j cos_j c_j + sin_j s_j with c_j, s_j in the span of B_j. Curl-free, c_j = w_j theta: the potential has
 // sin_j <w_j, c_j> / |w_j|^2 - cos_j <w_j, s_j> / |w_j|^2. Two outputs without divergence: w_j turned, (w_2, -w_1).
+// Three: c_j x w_j, which the plan makes of products with each entry of w_j.
 std::vector<Matrix<double>> antiderivatives(const Waves& waves, const Kernel& kernel, const DerivedPlan& plan) {
   const Index units = waves.map.units(), d = waves.map.dim_in();
-  const bool potential = plan.basis == DerivedPlan::Basis::potential;
+  const bool potential = plan.basis == DerivedPlan::Basis::potential, stream = plan.basis == DerivedPlan::Basis::stream;
   const std::vector<bool> own =
       potential ? units_with<CurlFreeCoupling>(kernel, d, units) : units_with<DivergenceFreeCoupling>(kernel, d, units);
   const double unit = common_factor(waves.map.transform(), plan.columns);
@@ -79,7 +80,7 @@ std::vector<Matrix<double>> antiderivatives(const Waves& waves, const Kernel& ke
     for (Index j = 0; j < units; ++j) {
       const double square = W.row(j).squaredNorm();
       if (!own[static_cast<std::size_t>(j)] || square == 0) continue;
-      ratio[j] = (potential ? W(j, a) : a == 0 ? W(j, 1) : -W(j, 0)) / square / unit;
+      ratio[j] = (!stream ? W(j, a) : a == 0 ? W(j, 1) : -W(j, 0)) / square / unit;
     }
     Matrix<double> one(waves.phi.rows(), 2 * units);
     one << waves.phi.rightCols(units) * ratio.asDiagonal(), -waves.phi.leftCols(units) * ratio.asDiagonal();

@@ -16,8 +16,9 @@ namespace carmina {
 //   gradient   L_b = d/dx_b, b an input
 //   potential  L_b takes from output b of the curl-free terms what it adds to their potential
 //   stream     the same of divergence-free terms of two outputs and their stream function
+//   vector     of those of three outputs: with A_a = sum_bc e_abc L_c f_b, e_abc the sign of the permutation
 struct DerivedPlan {
-  enum class Basis { gradient, potential, stream };
+  enum class Basis { gradient, potential, stream, vector };
   struct Part {
     Index output, basis;
     double factor;

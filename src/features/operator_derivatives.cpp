@@ -6,9 +6,34 @@
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace carmina {
 namespace {
+
+// The means of w_a^2 / |w|^2 over the directions of a kernel's frequencies w. These depend on its widths alone, since w
+// is a length times S u, u uniform on the sphere and S_aa = s_a = 1 / width_a. For a Gaussian w
+//   E w_a^2 / |w|^2 = int_0^inf E[w_a^2 exp(-t |w|^2)] dt
+//                   = int_0^inf s_a^2 / (1 + 2 t s_a^2) prod_b (1 + 2 t s_b^2)^(-1/2) dt,
+// by the trapezoidal rule in log t, whose error falls exponentially.
+Vector<double> direction_squares(const ScalarKernel& kernel, Index p) {
+  const Vector<double> all = Vector<double>::Constant(p, 1 / static_cast<double>(p));
+  const std::vector<double> widths = length_scale_values(kernel);
+  require(is_stationary(kernel) && !widths.empty(),
+          "vector_potential: deviations are known of kernels with widths, found '{}'", kernel_name(kernel));
+  if (std::all_of(widths.begin(), widths.end(), [&](double width) { return width == widths[0]; })) return all;
+  Vector<double> squares(p), sums = Vector<double>::Zero(p);
+  for (Index a = 0; a < p; ++a) squares[a] = std::pow(widths[static_cast<std::size_t>(a)], -2);
+  squares /= squares.maxCoeff();
+  const double smallest = squares.minCoeff();
+  constexpr double step = 0.125;
+  for (double u = -40; u <= 40 - std::log(smallest); u += step) {
+    const double t = std::exp(u);
+    const double whole = (1 + 2 * t * squares.array()).sqrt().prod();
+    sums.array() += t * step * squares.array() / (1 + 2 * t * squares.array()) / whole;
+  }
+  return sums / sums.sum();
+}
 
 // One term. A vector field is K(x, z) = P(-d_a d_b k(delta)) m(x, z): k of the place, m what multiplies it, and P what
 // makes K_div = tr(K_curl) I - K_curl of K_curl, or leaves that as it is.
@@ -74,21 +99,30 @@ class TermJets {
     return out;
   }
 
-  // L_a of the kernel's column b: f = sum_b K(x, z)_.b c_b has the potential -d_b k c_b m; of two outputs without
-  // divergence the stream function -d_2 k c_1 + d_1 k c_2, times m.
-  void add_antiderivative(const double* x, const double* z, Vector<double>& out) {
+  // The antiderivatives of the kernel's column b: f = sum_b K(x, z)_.b c_b has the potential -d_b k c_b m; of two
+  // outputs without divergence the stream function -d_2 k c_1 + d_1 k c_2, times m; of three the vector potential
+  // grad k x c m, since curl curl (k c) = K c.
+  void add_antiderivative(const double* x, const double* z, Matrix<double>& out) {
     fill_place(x, z, 1, 0);
     const double size = weight_ * around_.value();
     if (curl_) {
-      for (Index b = 0; b < p_; ++b) out[b] -= size * place_.at(b);
+      for (Index b = 0; b < p_; ++b) out(0, b) -= size * place_.at(b);
+    } else if (p_ == 2) {
+      out(0, 0) -= size * place_.at(1), out(0, 1) += size * place_.at(0);
     } else {
-      out[0] -= size * place_.at(1), out[1] += size * place_.at(0);
+      for (Index a = 0; a < p_; ++a) {
+        const Index b = (a + 1) % p_, c = (a + 2) % p_;
+        out(a, c) += size * place_.at(b), out(a, b) -= size * place_.at(c);
+      }
     }
   }
-  // The variance of either: k(0) m(x, x).
-  double own(const double* x) {
+  // Their variances: k(0) m(x, x), of component a of a vector potential times the mean of 1 - w_a^2 / |w|^2.
+  Vector<double> own(const double* x) {
     fill_place(x, x, 0, 0);
-    return weight_ * place_.value() * around_.value();
+    const double size = weight_ * place_.value() * around_.value();
+    if (curl_ || p_ == 2) return Vector<double>::Constant(1, size);
+    if (across_.size() == 0) across_ = Vector<double>::Ones(p_) - direction_squares(scalar_, p_);
+    return size * across_;
   }
 
  private:
@@ -126,6 +160,7 @@ class TermJets {
   ScalarKernel scalar_ = Gaussian(1.0);
   std::vector<Index> columns_;
   std::optional<ScalarKernel> beside_;
+  Vector<double> across_;
   KernelJet place_, around_;
 };
 
@@ -161,7 +196,7 @@ Matrix<double> derived_blocks(const OperatorMap<T>& map, const DerivedPlan& plan
     std::vector<TermJets> jets = jets_of(map.kernel(), plan, d, p);
     const Matrix<double> J = jacobian_at(map.transform(), Xd, i);
     Matrix<double> slopes(d, p * p);
-    Vector<double> row(p);
+    Matrix<double> antiderivatives(q, p);
     for (Index j = 0; j < s; ++j) {
       const double *x = U.row(i).data(), *z = Z.row(j).data();
       if (gradient) {
@@ -174,9 +209,9 @@ Matrix<double> derived_blocks(const OperatorMap<T>& map, const DerivedPlan& plan
           }
         }
       } else {
-        row.setZero();
-        for (TermJets& one : jets) one.add_antiderivative(x, z, row);
-        out.row(i * q).segment(j * p, p) = row.transpose() / unit;
+        antiderivatives.setZero();
+        for (TermJets& one : jets) one.add_antiderivative(x, z, antiderivatives);
+        out.block(i * q, j * p, q, p) = antiderivatives / unit;
       }
     }
   });
@@ -195,7 +230,7 @@ Matrix<double> derived_own(const OperatorMap<T>& map, const DerivedPlan& plan, c
   for (Index i = 0; i < X.rows(); ++i) {
     const double* const x = U.row(i).data();
     if (!gradient) {
-      for (TermJets& one : jets) out(i, 0) += one.own(x) / (unit * unit);
+      for (TermJets& one : jets) out.row(i) += one.own(x).transpose() / (unit * unit);
       continue;
     }
     std::vector<Matrix<double>> mixed(static_cast<std::size_t>(d * d), Matrix<double>::Zero(p, p));

@@ -177,9 +177,9 @@ Kernel Kernel::on(const InputColumns& columns) const {
   return Kernel(std::move(terms));
 }
 
-Kernel Kernel::with_columns_found(const std::vector<std::string>& input_names) const {
+Kernel Kernel::with_columns_found(const std::vector<std::string>& input_names, const std::vector<Index>& firsts) const {
   std::vector<Term> terms = terms_;
-  for (Term& term : terms) term.scalar = carmina::with_columns_found(term.scalar, input_names);
+  for (Term& term : terms) term.scalar = carmina::with_columns_found(term.scalar, input_names, firsts);
   return Kernel(std::move(terms));
 }
 

@@ -48,13 +48,24 @@ std::vector<Index> InputColumns::of(Index d) const {
   return numbers;
 }
 
-InputColumns InputColumns::found_in(const std::vector<std::string>& input_names) const {
-  if (names.empty() || input_names.empty()) return *this;
+InputColumns InputColumns::found_in(const std::vector<std::string>& input_names,
+                                    const std::vector<Index>& firsts) const {
   InputColumns found;
+  if (names.empty()) {
+    if (firsts.empty()) return *this;
+    for (const Index column : numbers) {
+      const auto j = static_cast<std::size_t>(column);
+      require(j + 1 < firsts.size(), "kernel: it is of column {}, counted from 0, but there are {} inputs", column,
+              firsts.size() - 1);
+      for (Index k = firsts[j]; k < firsts[j + 1]; ++k) found.numbers.push_back(k);
+    }
+    return found;
+  }
+  if (input_names.empty()) return *this;
   for (const std::string& name : names) {
     const std::size_t before = found.numbers.size();
     for (std::size_t j = 0; j < input_names.size(); ++j) {
-      // A column of text is several, "colour=red", "colour=green".
+      // A column of text is several, "colour=red", "colour=green", one that wraps round "hour=cos", "hour=sin".
       if (input_names[j] == name || input_names[j].starts_with(name + "=")) {
         found.numbers.push_back(static_cast<Index>(j));
       }
@@ -63,6 +74,15 @@ InputColumns InputColumns::found_in(const std::vector<std::string>& input_names)
             join_text(input_names, ", "));
   }
   return found;
+}
+
+InputColumns InputColumns::of_table(const std::vector<Index>& firsts) const {
+  std::vector<Index> columns;
+  for (const Index number : numbers) {
+    const Index column = std::upper_bound(firsts.begin(), firsts.end(), number) - firsts.begin() - 1;
+    if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+  }
+  return columns;
 }
 
 Product::Product(std::vector<Factor> factors) {
@@ -129,10 +149,11 @@ ScalarKernel product(const ScalarKernel& a, const ScalarKernel& b) {
   return Product(std::move(factors));
 }
 
-ScalarKernel with_columns_found(const ScalarKernel& kernel, const std::vector<std::string>& input_names) {
+ScalarKernel with_columns_found(const ScalarKernel& kernel, const std::vector<std::string>& input_names,
+                                const std::vector<Index>& firsts) {
   if (!std::holds_alternative<Product>(kernel)) return kernel;
   std::vector<Product::Factor> factors = factors_of(kernel);
-  for (Product::Factor& factor : factors) factor.columns = factor.columns.found_in(input_names);
+  for (Product::Factor& factor : factors) factor.columns = factor.columns.found_in(input_names, firsts);
   return Product(std::move(factors));
 }
 

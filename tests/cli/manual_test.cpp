@@ -97,8 +97,24 @@ TEST(Parts, AddUpToThePrediction) {
   EXPECT_EQ(parts.columns[3].name, "y2_intercept");
   const Matrix<double> sum = parts.values.leftCols(2) + parts.values.rightCols(2);
   EXPECT_LT((sum - whole.values).cwiseAbs().maxCoeff(), 1e-12);
-  EXPECT_THAT(run_badly({"predict", model, data, "--out", dir.path("r.csv"), "--parts", "--std"}),
+  EXPECT_THAT(run_badly({"predict", model, data, "--out", dir.path("r.csv"), "--parts", "--probabilities"}),
               HasSubstr("--parts excludes"));
+  EXPECT_THAT(run_badly({"predict", model, data, "--out", dir.path("r.csv"), "--parts", "--std"}), HasSubstr("--std"));
+}
+
+// Of one part the deviation is that of the function.
+TEST(Parts, HaveDeviations) {
+  TempDir dir;
+  const auto data = small_table(dir), model = dir.path("m.safetensors");
+  run_well(with_numbers({"fit", data, "--targets", "2", "--model", model, "--variances", "--no-intercept"}));
+  run_well({"predict", model, data, "--out", dir.path("p.csv"), "--std"});
+  run_well({"predict", model, data, "--out", dir.path("q.csv"), "--parts", "--std"});
+  const Table whole = read_table(dir.path("p.csv")), parts = read_table(dir.path("q.csv"));
+  ASSERT_EQ(parts.values.cols(), 6);
+  EXPECT_EQ(parts.columns[4].name, "y1_part1_std");
+  EXPECT_EQ(parts.columns[5].name, "y2_part1_std");
+  EXPECT_GT(parts.values.rightCols(2).minCoeff(), 0);
+  EXPECT_GT((whole.values.rightCols(2) - parts.values.rightCols(2)).minCoeff(), 0);  // the noise is theirs too
 }
 
 }  // namespace carmina::testing::manual_test

@@ -39,6 +39,7 @@ def of(y):
     [
         ("KernelRegressor", NUMBERS, DATA.Y),
         ("KernelRegressor", {**NUMBERS, "loss": "huber"}, DATA.Y),
+        ("KernelRegressor", {**NUMBERS, "wrap": {0: 0.7, 3: 0.4}, "scale_inputs": True}, DATA.Y),
         ("JointQuantileRegressor", {**NUMBERS, "quantiles": (0.2, 0.5, 0.8)}, DATA.Y[:, 0]),
         (
             "SpectralMixtureRegressor",

@@ -72,6 +72,7 @@ NUMBERS = {"kernel": "gaussian", "gamma": 0.5, "alpha": 0.1, "n_components": 60,
     [
         (lambda: KernelRegressor(**NUMBERS), DATA.Y),
         (lambda: KernelRegressor(**NUMBERS, loss="huber"), DATA.Y),
+        (lambda: KernelRegressor(**NUMBERS, wrap={1: 0.5}, scale_inputs=True), DATA.Y),
         (lambda: KernelRegressor(random_state=0), DATA.Y),
         (lambda: JointQuantileRegressor((0.2, 0.5, 0.8), **NUMBERS), DATA.Y[:, 0]),
         (

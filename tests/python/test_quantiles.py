@@ -47,7 +47,7 @@ def test_constructor_has_the_documented_parameters_in_their_order():
         "quantiles quantile_gamma non_crossing kernel approximation n_components alpha gamma fit_intercept "
         "scale_inputs fill_missing sampling solver max_iter tol random_state n_jobs memory_budget verbose "
         "early_stopping validation_fraction n_iter_no_change metric checkpoint device "
-        "categories unseen dates"
+        "categories unseen dates wrap"
     )
     assert " ".join(inspect.signature(JointQuantileRegressor).parameters) == expected
 

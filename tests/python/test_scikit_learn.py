@@ -42,7 +42,7 @@ def test_constructor_has_the_documented_parameters_in_their_order():
         "kernel approximation n_components loss alpha gamma fit_intercept scale_inputs fill_missing sampling "
         "solver max_iter tol random_state n_jobs memory_budget verbose early_stopping validation_fraction "
         "n_iter_no_change metric checkpoint device "
-        "categories unseen dates"
+        "categories unseen dates wrap"
     )
     assert " ".join(inspect.signature(KernelRegressor).parameters) == expected
     assert (

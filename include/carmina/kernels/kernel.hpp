@@ -67,7 +67,7 @@ class Kernel {
   // The kernel of some of the inputs: by number, or by name, which a fit looks up.
   Kernel on(const InputColumns& columns) const;
   // With columns by number.
-  Kernel with_columns_found(const std::vector<std::string>& input_names) const;
+  Kernel with_columns_found(const std::vector<std::string>& input_names, const std::vector<Index>& firsts = {}) const;
 
   friend Kernel operator+(const Kernel& a, const Kernel& b);
   // Term by term; Error where both couple the outputs.

@@ -21,7 +21,11 @@ struct InputColumns {
   // The numbers, of d inputs. Error for a number that is not below d, for names that nobody has looked up.
   std::vector<Index> of(Index d) const;
   // By number: names are those of the inputs in their order. Error, with what there is, for a name that is not there.
-  InputColumns found_in(const std::vector<std::string>& input_names) const;
+  // Column j of a table whose columns an encoder makes several numbers of is the numbers from firsts[j] to
+  // firsts[j + 1]; empty: it is number j.
+  InputColumns found_in(const std::vector<std::string>& input_names, const std::vector<Index>& firsts = {}) const;
+  // The other way: columns of the table by the numbers that are made of them.
+  InputColumns of_table(const std::vector<Index>& firsts) const;
   bool operator==(const InputColumns&) const = default;
 };
 

@@ -29,7 +29,8 @@ struct Product::Factor {
 ScalarKernel on_columns(const ScalarKernel& kernel, const InputColumns& columns);
 ScalarKernel product(const ScalarKernel& a, const ScalarKernel& b);
 // With the columns of products by number.
-ScalarKernel with_columns_found(const ScalarKernel& kernel, const std::vector<std::string>& input_names);
+ScalarKernel with_columns_found(const ScalarKernel& kernel, const std::vector<std::string>& input_names,
+                                const std::vector<Index>& firsts = {});
 // The factors of a product, of another kernel itself.
 std::vector<Product::Factor> factors_of(const ScalarKernel& kernel);
 // Values of each of some rows against each of some others, (rows, count), for any kernel: distances are summed

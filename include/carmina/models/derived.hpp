@@ -1,6 +1,7 @@
 // models/derived.hpp -- what is derived from a fitted function: its gradient, and what a vector field has.
 #pragma once
 #include <carmina/core/execution.hpp>
+#include <carmina/data/input_encoder.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace carmina {
 //   potential        psi with grad psi = the curl-free part of f: the sum of such terms of the kernel, without the
 //                    intercept
 //   stream_function  psi with (dpsi/dx_2, -dpsi/dx_1) = the divergence-free part of f, for two outputs
-enum class Derived { gradient, divergence, curl, potential, stream_function };
+//   vector_potential A with curl A = the divergence-free part of f and div A = 0, for three outputs
+enum class Derived { gradient, divergence, curl, potential, stream_function, vector_potential };
 
 std::vector<std::string> derived_names();
 Derived parse_derived(const std::string& name);
@@ -27,6 +29,10 @@ std::string derived_name(Derived what);
 // are put in order, other numbers of inputs and outputs, a kernel that has no such part.
 template <Real T>
 Matrix<double> derive(const KernelMachine<T>& machine, Derived what, ConstView<T> X, const Execution& execution = {});
+
+// Error where inputs that wrap round leave it unknown: deviations of gradients, what a field has whose columns the
+// kernel does not say; and for text and dates.
+void check_derived_inputs(const Kernel& kernel, const InputEncoder& encoder, Derived what, bool deviations);
 
 // Names of the columns: "du/dlon", "divergence", "curl", ...
 std::vector<std::string> derived_columns(Derived what, const std::vector<std::string>& inputs,

@@ -86,6 +86,9 @@ struct FitOptions : EarlyStopping {
   std::vector<double> alphas;  // none: path_alphas()
   bool fit_intercept = true;
   InputScaling scale_inputs = InputScaling::automatic;
+  // The first of each pair of inputs that stand for a number that wraps round (data/input_encoder.hpp): both are scaled
+  // by one factor, and a vector field is not of them.
+  std::vector<Index> wrapped_inputs;
   std::optional<InputTransform> transform;  // in the place of scale_inputs and fill_missing
   // Mean squared errors over those of rows left out in closed form, where the kernel was learnt from these rows too.
   double optimism = 1;

@@ -34,6 +34,8 @@ class Predictor {
   std::string kind() const;       // "kernel_machine" or "spectral_mixture"
   std::string precision() const;  // "float32" or "float64", of the work
   Index dim_in() const;           // numbers of a row: with an encoder more than a table has columns
+  Index row_length() const;  // of the rows that a program gives: columns of the table where all are numbers, some of
+                             // which wrap round, else dim_in()
   Index dim_out() const;
   const std::shared_ptr<const InputEncoder>& encoder() const;
   const FitRecord& record() const;  // what the fit was asked and what it saw
@@ -41,8 +43,8 @@ class Predictor {
   std::vector<std::string> input_names() const { return record().input_names; }
   std::vector<std::string> output_names() const;
 
-  // (n, dim_out) for X (n, dim_in). Error for another number of columns and for infinite values; NaN only where the
-  // model fills missing inputs.
+  // (n, dim_out) for X (n, row_length), or (n, dim_in), as an encoder makes it. Error for another number of columns and
+  // for infinite values; NaN only where the model fills missing inputs.
   Matrix<double> predict(ConstView<double> X, const Execution& execution = {}) const;
   Matrix<float> predict(ConstView<float> X, const Execution& execution = {}) const;
 

@@ -13,11 +13,11 @@ const VectorMath& chosen_functions() {
   static const VectorMath* const table = [] {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (avx512_vector_math() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-      return avx512_vector_math();
-    }
-    if (avx2_vector_math() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      return avx2_vector_math();
+    // The processor is asked first: what makes a table is compiled for its instruction set too.
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+    if (const VectorMath* table = avx512 ? avx512_vector_math() : nullptr) return table;
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (const VectorMath* table = avx2 ? avx2_vector_math() : nullptr) return table;
 #endif
     return portable_vector_math();
   }();

@@ -11,24 +11,14 @@ using Json = nlohmann::json;
 
 constexpr const char* encoder_text = "inputs";
 
-const char* kind_name(ColumnKind kind) {
-  return kind == ColumnKind::category ? "category" : kind == ColumnKind::date ? "date" : "number";
-}
-
-ColumnKind parse_kind(const std::string& word) {
-  for (const ColumnKind kind : {ColumnKind::number, ColumnKind::category, ColumnKind::date}) {
-    if (word == kind_name(kind)) return kind;
-  }
-  fail("'{}' is no kind of column", word);
-}
-
 }  // namespace
 
 void put_encoder(ModelFile& file, const InputEncoder& encoder) {
   Json columns = Json::array();
   for (const InputColumn& column : encoder.columns()) {
-    Json& about = columns.emplace_back(Json{{"name", column.name}, {"kind", kind_name(column.kind)}});
+    Json& about = columns.emplace_back(Json{{"name", column.name}, {"kind", column_kind_name(column.kind)}});
     if (column.kind == ColumnKind::category) about["levels"] = column.levels;
+    if (column.kind == ColumnKind::wrapped) about["period"] = column.period;
   }
   const Json all = {{"columns", std::move(columns)},
                     {"unseen", unseen_level_name(encoder.unseen())},
@@ -43,8 +33,8 @@ std::shared_ptr<const InputEncoder> get_encoder(const ModelFile& file, Index dim
     const Json all = Json::parse(text->second);
     std::vector<InputColumn> columns;
     for (const Json& about : all.at("columns")) {
-      columns.push_back({about.at("name").get<std::string>(), parse_kind(about.at("kind").get<std::string>()),
-                         about.value("levels", std::vector<std::string>())});
+      columns.push_back({about.at("name").get<std::string>(), parse_column_kind(about.at("kind").get<std::string>()),
+                         about.value("levels", std::vector<std::string>()), about.value("period", 0.0)});
     }
     auto encoder = std::make_shared<const InputEncoder>(std::move(columns),
                                                         parse_unseen_level(all.at("unseen").get<std::string>()),

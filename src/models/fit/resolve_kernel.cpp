@@ -12,12 +12,34 @@ namespace carmina {
 
 namespace {
 
+// The two numbers of an input that wraps round keep the distances of the circle under one factor: that of their
+// variance together, which on a short arc is the variance along it.
+void join_wrapped(const std::vector<Index>& firsts, Vector<double>& deviation) {
+  for (const Index j : firsts) deviation.segment(j, 2).setConstant(deviation.segment(j, 2).norm());
+}
+
+// What wraps round is no coordinate along which a field has a component.
+void check_fields(const Kernel& kernel, const FitOptions& options, Index d) {
+  for (const Term& term : kernel.terms()) {
+    if (!is_differential(term.coupling)) continue;
+    for (const Index column : place_columns(term, d)) {
+      for (const Index j : options.wrapped_inputs) {
+        require(column != j && column != j + 1,
+                "kernel: a vector field is of inputs as they are, input {}{} wraps round; take the field on other "
+                "columns, or do not wrap it",
+                j, options.input_names.empty() ? "" : " (" + options.input_names[static_cast<std::size_t>(j)] + ")");
+      }
+    }
+  }
+}
+
 // Median and quartiles of each column's sample in the place of mean and deviation; values beyond `robust_limit` such
 // deviations count as that far. A column whose quartiles are equal takes its deviation.
 constexpr double automatic_limit = 8;
 constexpr double robust_limit = 5, quartile_deviations = 1.349;
 
-InputTransform robust_transform(const DataSummary& summary, InputTransform transform, bool common_factor) {
+InputTransform robust_transform(const DataSummary& summary, const FitOptions& options, InputTransform transform,
+                                bool common_factor) {
   const Index d = summary.input_mean.size();
   transform.shift = summary.input_mean;
   transform.factor = Vector<double>::Ones(d);
@@ -43,6 +65,7 @@ InputTransform robust_transform(const DataSummary& summary, InputTransform trans
     transform.shift[j] = quantile(0.5);
     if (!(deviation[j] > 1e-12 * std::abs(transform.shift[j]))) deviation[j] = summary.input_deviation[j];
   }
+  join_wrapped(options.wrapped_inputs, deviation);
   if (common_factor) deviation.setConstant(std::sqrt(deviation.array().square().mean()));
   for (Index j = 0; j < d; ++j) {
     if (deviation[j] > 1e-12 * std::abs(summary.input_mean[j])) transform.factor[j] = 1 / deviation[j];
@@ -61,7 +84,7 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
     // A value far from all others says little about the target, and much would be made of it.
     if (rule == InputScaling::standard && !common_factor) transform.limit = automatic_limit;
   }
-  if (rule == InputScaling::robust) return robust_transform(summary, std::move(transform), common_factor);
+  if (rule == InputScaling::robust) return robust_transform(summary, options, std::move(transform), common_factor);
   if (rule == InputScaling::standard) {
     for (Index j = 0; j < summary.input_mean.size(); ++j) {
       require(std::isfinite(summary.input_mean[j]) && std::isfinite(summary.input_deviation[j]),
@@ -71,9 +94,11 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
     transform.shift = summary.input_mean;
     // A column that does not vary (to rounding of its values) is only centred. Derivatives along different inputs stay
     // comparable only under one factor for all.
+    Vector<double> deviations = summary.input_deviation;
+    join_wrapped(options.wrapped_inputs, deviations);
     const double common = std::sqrt(summary.input_deviation.array().square().mean());
     transform.factor = Vector<double>::NullaryExpr(summary.input_mean.size(), [&](Index j) {
-      const double deviation = common_factor ? common : summary.input_deviation[j];
+      const double deviation = common_factor ? common : deviations[j];
       return deviation > 1e-12 * std::abs(summary.input_mean[j]) ? 1 / deviation : 1.0;
     });
   }
@@ -81,7 +106,10 @@ InputTransform input_transform(const DataSummary& summary, const FitOptions& opt
 }
 
 Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transform, const FitOptions& options) {
-  if (options.kernel) return *options.kernel;
+  if (options.kernel) {
+    check_fields(*options.kernel, options, summary.input_mean.size());
+    return *options.kernel;
+  }
   const std::string name = options.settled_kernel_name();
   KernelParameters parameters = options.kernel_parameters;
   if (name == Polynomial::name && !parameters.contains("gamma")) {
@@ -95,7 +123,9 @@ Kernel resolve_kernel(const DataSummary& summary, const InputTransform& transfor
   }
   const ScalarKernel scalar = make_scalar_kernel(name, width, parameters);
   if (options.needs_covariance()) return Decomposable(scalar, summary.target_covariance);
-  return Kernel(own_term(scalar, options.coupling));
+  Kernel kernel(own_term(scalar, options.coupling));
+  check_fields(kernel, options, summary.input_mean.size());
+  return kernel;
 }
 
 }  // namespace carmina

@@ -12,8 +12,8 @@
 namespace carmina {
 namespace {
 
-constexpr Words<Derived, 5> derived_words{"a derived quantity",
-                                          {"gradient", "divergence", "curl", "potential", "stream_function"}};
+constexpr Words<Derived, 6> derived_words{
+    "a derived quantity", {"gradient", "divergence", "curl", "potential", "stream_function", "vector_potential"}};
 
 // Inputs that the outputs of a vector field belong to.
 std::vector<Index> field_columns(const Kernel& kernel, Derived what, Index d, Index p) {
@@ -69,6 +69,18 @@ DerivedPlan derived_plan(const KernelMachine<T>& machine, Derived what) {
   const std::string name = derived_name(what);
   require(!machine.record().non_crossing, "{}: quantiles that are put in order have no derivatives", name);
   DerivedPlan plan;
+  if (what == Derived::vector_potential) {
+    plan.basis = DerivedPlan::Basis::vector;
+    require_term<DivergenceFreeCoupling>(kernel, what, d);
+    require(p == 3, "vector_potential: it is of fields in space, found {} outputs", p);
+    plan.columns = field_columns(kernel, what, d, p);
+    plan.bases = p;
+    for (Index a = 0; a < p; ++a) {
+      const Index b = (a + 1) % p, c = (a + 2) % p;
+      plan.quantities.push_back({{b, c, 1}, {c, b, -1}});
+    }
+    return plan;
+  }
   if (what == Derived::potential || what == Derived::stream_function) {
     const bool potential = what == Derived::potential;
     plan.basis = potential ? DerivedPlan::Basis::potential : DerivedPlan::Basis::stream;
@@ -149,9 +161,23 @@ Matrix<double> derive(const KernelMachine<T>& machine, Derived what, ConstView<T
   return out;
 }
 
+void check_derived_inputs(const Kernel& kernel, const InputEncoder& encoder, Derived what, bool deviations) {
+  const std::string name = derived_name(what);
+  require(encoder.takes_numbers(), "{}: inputs that are text or dates have no derivatives; fit to numbers", name);
+  require(what != Derived::gradient || !deviations,
+          "gradient: its deviations are not known for inputs that wrap round; its values are");
+  const auto& terms = kernel.terms();
+  const bool field = std::any_of(terms.begin(), terms.end(), [](const auto& t) { return is_differential(t.coupling); });
+  require(what == Derived::gradient || field,
+          "{}: inputs that wrap round are no coordinates of a field; take a kernel with a curl-free or divergence-free "
+          "term on the others",
+          name);
+}
+
 std::vector<std::string> derived_columns(Derived what, const std::vector<std::string>& inputs,
                                          const std::vector<std::string>& outputs) {
   if (what == Derived::curl && outputs.size() == 3) return {"curl_1", "curl_2", "curl_3"};
+  if (what == Derived::vector_potential) return {"vector_potential_1", "vector_potential_2", "vector_potential_3"};
   if (what != Derived::gradient) return {derived_name(what)};
   std::vector<std::string> names;
   for (const std::string& output : outputs) {

@@ -23,6 +23,17 @@ decltype(auto) in_precision(const ConstView<T>& X) {
   }
 }
 
+// Rows as the model takes them: those of the encoder's table are encoded.
+template <Real T>
+struct ModelRows {
+  ModelRows(const ConstView<T>& given, const InputEncoder* encoder)
+      : own(encoder && encoder->takes_numbers() && given.cols() != encoder->dim_in() ? encoder->encode<T>(given)
+                                                                                     : Matrix<T>()),
+        X(own.cols() > 0 ? ConstView<T>(own) : given) {}
+  Matrix<T> own;
+  ConstView<T> X;
+};
+
 template <Real M>
 M scalar_of(const KernelMachine<M>& machine);
 template <class Machine>
@@ -96,7 +107,9 @@ struct Predictor::State {
   }
 
   template <Real T>
-  Matrix<T> predict(ConstView<T> X, const Execution& execution) const {
+  Matrix<T> predict(ConstView<T> given, const Execution& execution) const {
+    const ModelRows<T> rows(given, encoder.get());
+    const ConstView<T>& X = rows.X;
     return visit([&]<class Machine>(const Machine& machine) -> Matrix<T> {
       if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
         check_rows(X, machine.dim_in(), false, false);
@@ -110,7 +123,9 @@ struct Predictor::State {
   }
 
   template <Real T>
-  Matrix<T> deviation(ConstView<T> X, const Execution& execution) const {
+  Matrix<T> deviation(ConstView<T> given, const Execution& execution) const {
+    const ModelRows<T> rows(given, encoder.get());
+    const ConstView<T>& X = rows.X;
     return visit([&]<class Machine>(const Machine& machine) -> Matrix<T> {
       if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
         check_rows(X, machine.dim_in(), false, false);
@@ -128,7 +143,9 @@ struct Predictor::State {
   }
 
   template <Real T>
-  Matrix<T> interval(ConstView<T> X, double coverage, bool joint, const Execution& execution) const {
+  Matrix<T> interval(ConstView<T> given, double coverage, bool joint, const Execution& execution) const {
+    const ModelRows<T> rows(given, encoder.get());
+    const ConstView<T>& X = rows.X;
     const auto ends = [&]<Real M>(const KernelMachine<M>& machine) -> Matrix<T> {
       check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
       const auto kept = posterior<M>(machine, execution);
@@ -139,21 +156,31 @@ struct Predictor::State {
   }
 
   template <Real T>
-  Matrix<T> derive(Derived what, ConstView<T> X, bool deviations, const Execution& execution) const {
+  Matrix<T> derive(Derived what, ConstView<T> given, bool deviations, const Execution& execution) const {
+    const ModelRows<T> rows(given, encoder.get());
+    const ConstView<T>& X = rows.X;
     const auto* machines = std::get_if<AnyKernelMachine>(&model);
     require(machines, "{}: it is known of kernel machines, the model is a spectral mixture", derived_name(what));
     const auto of = [&]<Real M>(const KernelMachine<M>& machine) -> Matrix<T> {
       check_rows(X, machine.dim_in(), machine.record().fill_missing, sizeof(M) < sizeof(T));
-      const Matrix<M> rows = in_precision<M>(X);
-      if (!deviations) return finite_in<T>(carmina::derive<M>(machine, what, rows, execution), "derive", "result");
-      return finite_in<T>(posterior<M>(machine, execution)->derived_deviation(what, rows, execution), "derived_std",
+      const Matrix<M> own = in_precision<M>(X);
+      const bool wraps = encoder && !encoder->wrapped().empty();
+      if (wraps) check_derived_inputs(machine.kernel(), *encoder, what, deviations);
+      if (!deviations) {
+        Matrix<double> found = carmina::derive<M>(machine, what, own, execution);
+        if (wraps && what == Derived::gradient) found = encoder->by_columns(own.template cast<double>(), found);
+        return finite_in<T>(found, "derive", "result");
+      }
+      return finite_in<T>(posterior<M>(machine, execution)->derived_deviation(what, own, execution), "derived_std",
                           "deviation");
     };
     return std::visit(of, *machines);
   }
 
   template <Real T>
-  std::vector<Matrix<T>> sample(ConstView<T> X, Index draws, std::uint64_t seed, const Execution& execution) const {
+  std::vector<Matrix<T>> sample(ConstView<T> given, Index draws, std::uint64_t seed, const Execution& execution) const {
+    const ModelRows<T> rows(given, encoder.get());
+    const ConstView<T>& X = rows.X;
     const auto drawn = visit([&]<class Machine>(const Machine& machine) -> std::vector<Matrix<double>> {
       if constexpr (std::same_as<Machine, SpectralMixtureMachine>) {
         check_rows(X, machine.dim_in(), false, false);
@@ -199,6 +226,10 @@ std::string Predictor::precision() const {
 
 Index Predictor::dim_in() const {
   return state_->visit([](const auto& machine) { return machine.dim_in(); });
+}
+Index Predictor::row_length() const {
+  const auto& encoder = state_->encoder;
+  return encoder && encoder->takes_numbers() ? static_cast<Index>(encoder->columns().size()) : dim_in();
 }
 Index Predictor::dim_out() const {
   return state_->visit([](const auto& machine) { return machine.dim_out(); });

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace carmina {
 namespace {
@@ -21,8 +22,11 @@ class Converter {
       : model_(model), options_(options), type_(model.precision() == "float32" ? Type::float32 : Type::float64) {}
 
   std::string run() {
-    Name x = model_.encoder() ? encoded_inputs(*model_.encoder())
-                              : graph_.cast(graph_.input("X", type_, model_.dim_in()), Type::float64);
+    const auto& encoder = model_.encoder();
+    const bool numbers = !encoder || encoder->takes_numbers();
+    Name x =
+        numbers ? graph_.cast(graph_.input("X", type_, model_.row_length()), Type::float64) : encoded_inputs(*encoder);
+    if (numbers && encoder) x = wrapped_inputs(*encoder, x);
     onnx::Prediction found;
     if (const auto* mixture = model_.spectral_mixture()) {
       found = onnx::predict_mixture(graph_, *mixture, x, options_.deviations);
@@ -41,6 +45,29 @@ class Converter {
   bool is_classifier() const { return !std::holds_alternative<std::monostate>(options_.labels); }
   bool wants_std() const { return options_.deviations && !is_classifier() && model_.why_no_std().empty(); }
 
+  // Columns (rows, 1) of numbers beside those that wrap round.
+  Name wrapped_inputs(const InputEncoder& encoder, const Name& x) {
+    std::vector<Name> parts;
+    for (std::size_t c = 0; c < encoder.columns().size(); ++c) {
+      const Name column =
+          graph_.node("Gather", {x, graph_.constant(std::vector<std::int64_t>{static_cast<std::int64_t>(c)})},
+                      {{"axis", std::int64_t{1}}});
+      parts.push_back(encoder.columns()[c].period > 0 ? on_circle(column, encoder.columns()[c].period) : column);
+    }
+    return parts.size() == 1 ? parts[0] : graph_.node("Concat", parts, {{"axis", std::int64_t{1}}});
+  }
+
+  // InputEncoder::put_number: turns less whole ones, as an angle.
+  Name on_circle(const Name& column, double period) {
+    const Name turns = graph_.node("Div", {column, graph_.constant(period)});
+    const Name angle =
+        graph_.multiply(graph_.subtract(turns, graph_.node("Round", {turns})), graph_.constant(2 * std::numbers::pi));
+    const Name point =
+        graph_.node("Concat", {graph_.node("Cos", {angle}), graph_.node("Sin", {angle})}, {{"axis", std::int64_t{1}}});
+    Matrix<double> radius = Matrix<double>::Constant(1, 2, period / (2 * std::numbers::pi));
+    return graph_.multiply(point, graph_.constant(radius));
+  }
+
   // One input for each column of the table, joined to (rows, dim_in).
   Name encoded_inputs(const InputEncoder& encoder) {
     std::vector<Name> parts;
@@ -49,7 +76,8 @@ class Converter {
     for (std::size_t c = 0; c < encoder.columns().size(); ++c) {
       const InputColumn& column = encoder.columns()[c];
       if (column.kind != ColumnKind::category) {
-        parts.push_back(graph_.cast(graph_.input(column.name, type_, 1), Type::float64));
+        const Name number = graph_.cast(graph_.input(column.name, type_, 1), Type::float64);
+        parts.push_back(column.period > 0 ? on_circle(number, column.period) : number);
         continue;
       }
       // A missing cell, "", is one more level, whose row is what takes the place of the others.

@@ -13,12 +13,6 @@
 #include <numbers>
 
 namespace carmina {
-namespace {
-
-void mirror(Matrix<double>& A) { A.triangularView<Eigen::StrictlyUpper>() = A.transpose(); }
-
-}  // namespace
-
 WeightedFrequencies WeightedFrequencies::zeros() const {
   return {Matrix<double>::Zero(W.rows(), W.cols()), Matrix<double>::Zero(real.rows(), real.cols()),
           Matrix<double>::Zero(imaginary.rows(), imaginary.cols()), Vector<double>::Zero(noise.size()), separate};
@@ -121,41 +115,38 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
 
   // One system for all outputs, or one for each.
   struct System {
-    Matrix<double> A;  // then its factor L
+    Matrix<double> A;  // lower triangle; then its factor L, with a gradient the inverse
     Vector<double> beta;
-    Matrix<double> inverse;
   };
   std::vector<System> systems(static_cast<std::size_t>(at.separate ? dim_out_ : 1));
   const auto system_of = [&](Index a) -> System& { return systems[static_cast<std::size_t>(at.separate ? a : 0)]; };
   for (System& system : systems) system.A.setIdentity(r, r), system.beta.setZero(r);
 
   // First pass: H = FᵀF and FᵀY of each group; A and the right-hand side.
-  std::vector<Matrix<double>> HE(static_cast<std::size_t>(dim_out_));  // H E_a
+  std::vector<Matrix<double>> grams;  // H of each group
   for (const Group& group : groups_) {
     const auto p = static_cast<Index>(group.outputs.size());
     Moments moments(m, Vector<double>::Zero(p));
     of_group(group, [&](const FeatureRows& rows) { rows.moments(moments); });
-    Matrix<double> H = moments.sums.topLeftCorner(m, m);
+    Matrix<double>& H = grams.emplace_back(moments.sums.topLeftCorner(m, m));
     mirror(H);
     for (Index k = 0; k < p; ++k) {
       const Index a = group.outputs[static_cast<std::size_t>(k)];
-      Matrix<double>& half = HE[static_cast<std::size_t>(a)];
-      half = factors.expand(H, a);
       System& system = system_of(a);
-      system.A += factors.expand(half.transpose(), a) / at.noise[a];
+      factors.add_system(H, a, 1 / at.noise[a], system.A);
       system.beta += factors.expand(moments.cross().row(k), a).row(0).transpose() / at.noise[a];
     }
   }
   double value = 0;
   for (System& system : systems) {
     Matrix<double>& A = system.A;
-    if (!A.allFinite() || !factor_with_jitter(A, execution)) return nowhere;
+    if (!std::isfinite(A.sum()) || !factor_with_jitter(A, execution)) return nowhere;
     backend::cholesky_solve(r, 1, A.data(), A.outerStride(), system.beta.data(), 1);
     value -= system.beta.squaredNorm() / 2 + A.diagonal().array().log().sum();
     if (!gradient) continue;
-    system.inverse = A;
-    backend::cholesky_inverse(r, system.inverse.data(), r, execution);
-    mirror(system.inverse);
+    if (posterior) posterior->L = A;
+    backend::cholesky_inverse(r, A.data(), r, execution);
+    mirror(A);
   }
   Matrix<double> Theta(m, dim_out_);  // column a is E_a beta
   for (Index a = 0; a < dim_out_; ++a) {
@@ -163,17 +154,26 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
   }
   if (gradient) *gradient = at.zeros();
 
-  for (const Group& group : groups_) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
     const auto p = static_cast<Index>(group.outputs.size());
     const auto chosen = [&](const auto& whole) { return whole(Eigen::all, group.outputs).eval(); };
     const Matrix<double> theta = chosen(Theta);
     const Vector<double> noise = at.noise(group.outputs);
     Matrix<double> S;
     if (gradient) {
+      const Matrix<double>& H = grams[g];
       S.setZero(m, m);
       for (const Index a : group.outputs) {
-        // E_a A^-1 E_aᵀ
-        S += factors.contract(Matrix<double>(factors.contract(system_of(a).inverse, a).transpose()), a) / at.noise[a];
+        const double v = at.noise[a];
+        // A^-1 E_aᵀ, then E_a of it: the covariance of E_a beta
+        const Matrix<double> half = transposed(factors.contract_rows(system_of(a).A, a)),
+                             own = factors.contract_rows(half, a);
+        // dL/dE_a = Fᵀ alpha_a betaᵀ - H E_a A^-1 / v: its second part; of v that with tr(A^-1 E_aᵀ H E_a).
+        factors.add_gradient(
+            a, [&](Index row, Index column) { return -H.row(row).dot(half.row(column)) / v; }, *gradient);
+        gradient->noise[a] += H.cwiseProduct(own).sum() / (2 * v * v);
+        S += own / v;
       }
     }
     ResidualSums sums;
@@ -183,24 +183,17 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
       value -= sums.squares[k] / (2 * v) + group.total_weight / 2 * std::log(2 * std::numbers::pi * v);
       if (!gradient) continue;
       const Index a = group.outputs[static_cast<std::size_t>(k)];
-      const Matrix<double>&half = HE[static_cast<std::size_t>(a)], &inverse = system_of(a).inverse;
       const Vector<double>& beta = system_of(a).beta;
-      // dL/dE_a = Fᵀ alpha_a betaᵀ - H E_a A^-1 / v, and tr(A^-1 E_aᵀ H E_a) along the way.
       factors.add_gradient(
-          a,
-          [&](Index row, Index column) {
-            return (sums.cross(row, k) * beta[column] - half.row(row).dot(inverse.row(column))) / v;
-          },
-          *gradient);
-      const double trace = half.cwiseProduct(factors.contract(inverse, a).transpose()).sum();
-      gradient->noise[a] += (sums.squares[k] / v - group.total_weight + trace / v) / (2 * v);
+          a, [&](Index row, Index column) { return sums.cross(row, k) * beta[column] / v; }, *gradient);
+      gradient->noise[a] += (sums.squares[k] / v - group.total_weight) / (2 * v);
     }
     if (gradient) gradient->W += sums.frequency;
   }
   if (posterior) {
     posterior->evidence = value;
     posterior->beta = std::move(systems.front().beta);
-    posterior->L = std::move(systems.front().A);
+    if (!gradient) posterior->L = std::move(systems.front().A);
   }
   return std::isfinite(value) ? value : nowhere;
 }

@@ -5,14 +5,41 @@
 #include "backends/tiled.hpp"
 #include "solvers/evidence/fourier_evidence.hpp"
 
+#include <algorithm>
+
 namespace carmina {
+
+// Block by block: rows and columns of one are in a near cache.
+constexpr Index transposed_at_once = 32;
+inline Matrix<double> transposed(const Matrix<double>& A) {
+  Matrix<double> out(A.cols(), A.rows());
+  for (Index i = 0; i < A.rows(); i += transposed_at_once) {
+    const Index rows = std::min(transposed_at_once, A.rows() - i);
+    for (Index j = 0; j < A.cols(); j += transposed_at_once) {
+      const Index columns = std::min(transposed_at_once, A.cols() - j);
+      out.block(j, i, columns, rows) = A.block(i, j, rows, columns).transpose();
+    }
+  }
+  return out;
+}
+// The upper triangle is what the lower one is.
+inline void mirror(Matrix<double>& A) {
+  for (Index i = 0; i < A.rows(); i += transposed_at_once) {
+    const Index rows = std::min(transposed_at_once, A.rows() - i);
+    for (Index j = 0; j < i; j += transposed_at_once) {
+      A.block(j, i, transposed_at_once, rows) = A.block(i, j, rows, transposed_at_once).transpose();
+    }
+    auto corner = A.block(i, i, rows, rows);
+    corner.triangularView<Eigen::StrictlyUpper>() = corner.transpose();
+  }
+}
 
 // A = I + something positive semi-definite has a factor, unless rounding of that is larger than I.
 inline bool factor_with_jitter(Matrix<double>& A, const Execution& execution) {
   const Matrix<double> whole = A;
   const double mean = A.trace() / static_cast<double>(A.rows());
   for (double jitter = 0; jitter <= 1e-10; jitter = jitter > 0 ? 10 * jitter : 1e-15) {
-    A = whole;
+    if (jitter > 0) A = whole;
     A.diagonal().array() += jitter * mean;
     if (backend::cholesky(A.rows(), A.data(), A.outerStride(), execution)) return true;
   }
@@ -61,6 +88,48 @@ class FrequencyFactors {
           s += im * qc + re * qs;
         }
         to[j] = c, to[M_ + j] = s;
+      }
+    }
+    return out;
+  }
+  // A += factor E_aᵀ H E_a, lower triangle; H (2 M, 2 M) symmetric.
+  void add_system(const Matrix<double>& H, Index a, double factor, Matrix<double>& A) const {
+    const Matrix<double> HE = transposed(expand_rows(H, a));
+    const Index half = M_ * rank_;
+    for (Index j = 0; j < M_; ++j) {
+      const auto c = HE.row(j), s = HE.row(M_ + j);
+      for (Index b = 0; b < rank_; ++b) {
+        const double re = factor * real(j, a, b), im = factor * imaginary(j, a, b);
+        const Index row = j * rank_ + b;
+        A.row(row).head(row + 1) += re * c.head(row + 1) + im * s.head(row + 1);
+        A.row(half + row).head(half + row + 1) += re * s.head(half + row + 1) - im * c.head(half + row + 1);
+      }
+    }
+  }
+  // E_aᵀ P (columns, k), P (2 M, k): whole rows of P at a time.
+  Matrix<double> expand_rows(const Matrix<double>& P, Index a) const {
+    Matrix<double> out(columns(), P.cols());
+    const Index half = M_ * rank_;
+    for (Index j = 0; j < M_; ++j) {
+      const auto c = P.row(j), s = P.row(M_ + j);
+      for (Index b = 0; b < rank_; ++b) {
+        const double re = real(j, a, b), im = imaginary(j, a, b);
+        out.row(j * rank_ + b) = re * c + im * s;
+        out.row(half + j * rank_ + b) = re * s - im * c;
+      }
+    }
+    return out;
+  }
+  // E_a Q (2 M, k), Q (columns, k)
+  Matrix<double> contract_rows(const Matrix<double>& Q, Index a) const {
+    Matrix<double> out = Matrix<double>::Zero(features(), Q.cols());
+    const Index half = M_ * rank_;
+    for (Index j = 0; j < M_; ++j) {
+      for (Index b = 0; b < rank_; ++b) {
+        const double re = real(j, a, b), im = imaginary(j, a, b);
+        const auto c = Q.row(j * rank_ + b), s = Q.row(half + j * rank_ + b);
+        out.row(j) += re * c - im * s;
+        out.row(M_ + j) += im * c + re * s;
       }
     }
     return out;

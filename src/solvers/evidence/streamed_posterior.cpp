@@ -103,10 +103,10 @@ FourierPosterior streamed_posterior(const CountedRows<T>& rows, const WeightedFr
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Moments& moments = sums[g];
     Matrix<double> H = moments.sums.topLeftCorner(m, m);
-    H.triangularView<Eigen::StrictlyUpper>() = H.transpose();
+    mirror(H);
     for (Index k = 0; k < moments.outputs; ++k) {
       const Index a = groups[g][static_cast<std::size_t>(k)];
-      result.L += factors.expand(factors.expand(H, a).transpose(), a) / at.noise[a];
+      factors.add_system(H, a, 1 / at.noise[a], result.L);
       result.beta += factors.expand(moments.cross().row(k), a).row(0).transpose() / at.noise[a];
       value -= moments.total_weight() / 2 * std::log(2 * std::numbers::pi * at.noise[a]);
     }
