@@ -2,8 +2,8 @@
 A model in another engine
 =========================
 
-A fitted model becomes an ONNX graph, which onnxruntime runs from any language, without Carmina. Its predictions
-are those of ``predict`` to rounding, and so are its deviations: they are part of the graph.
+A fitted model becomes an ONNX graph, which onnxruntime runs from any language, without Carmina. Its
+predictions are those of ``predict`` to rounding, and so are its deviations: they are part of the graph.
 """
 
 import numpy as np

@@ -192,7 +192,8 @@ tabs.curve = {
   save: () => writeRows(points),
   restore: text => {
     const read = () => readRows(text, 2, MOST).map(p => p.map(within));
-    const usual = () => settings("curve").task === "series" ? series.sample() : [...sample(40), [0.6, -1.7], [0.8, -1.8]];
+    const curve = () => [...sample(40), [0.6, -1.7], [0.8, -1.8]];
+    const usual = () => settings("curve").task === "series" ? series.sample() : curve();
     points = text === null ? usual() : read();
   },
 };

@@ -7,11 +7,14 @@ const series = {
     const next = numbers(5);
     return Array.from({length: 60}, (_, i) => {
       const x = -1.95 + 3.9 * i / 59, noise = next() + next() + next() - 1.5;
-      return [x, 0.2 * x + 0.75 * Math.sin(2 * Math.PI * x / 0.9) + 0.35 * Math.cos(2 * Math.PI * x / 0.37) + 0.1 * noise];
+      const turn = 2 * Math.PI * x;
+      return [x, 0.2 * x + 0.75 * Math.sin(turn / 0.9) + 0.35 * Math.cos(turn / 0.37) + 0.1 * noise];
     });
   },
   why: points => {
-    if (points.length < series.LEAST) return `A series has ${series.LEAST} points or more: click where they are, or take one.`;
+    if (points.length < series.LEAST) {
+      return `A series has ${series.LEAST} points or more: click where they are, or take one.`;
+    }
     const xs = points.map(p => p[0]);
     return Math.max(...xs) - Math.min(...xs) < 0.2 ? "A series goes on in x: these points are above each other." : "";
   },
@@ -38,12 +41,14 @@ const series = {
       w * Math.exp(-(((f - sign * means[q]) / scales[q]) ** 2) / 2) / scales[q] / Math.sqrt(2 * Math.PI), 0), 0);
   },
   drawSpectrum: () => {
-    const {means, scales} = series.model, most = Math.max(1, ...means.map((m, q) => Math.abs(m) + 3 * Math.min(scales[q], 1)));
+    const {means, scales} = series.model;
+    const most = Math.max(1, ...means.map((m, q) => Math.abs(m) + 3 * Math.min(scales[q], 1)));
     const to = Math.min(6, Math.ceil(most + 0.2)), at = Array.from({length: 601}, (_, i) => to * i / 600);
     means.forEach(m => { if (Math.abs(m) < to) at.push(Math.abs(m)); });
     at.sort((a, b) => a - b);
     const density = at.map(series.density), top = 10 ** Math.ceil(Math.log10(Math.max(...density)));
-    const ticks = Array.from({length: to + 1}, (_, i) => i), powers = [0, 2, 4].map(k => +(top / 10 ** k).toPrecision(1));
+    const ticks = Array.from({length: to + 1}, (_, i) => i);
+    const powers = [0, 2, 4].map(k => +(top / 10 ** k).toPrecision(1));
     const plot = new Plot($("spectrum"), {from: 0, to, ticks, name: "frequency: cycles in 1 of x"},
       {from: top / 1e5, to: top, ticks: powers, name: "density", log: true},
       [["spectral density", "blue"], ["means of the components", "soft", [3, 4]]]);
@@ -54,7 +59,8 @@ const series = {
     const {weights, means, scales, noise, line} = series.model, last = Math.max(...points.map(p => p[0]));
     const rhythms = weights.map((w, q) => [w, 1 / Math.abs(means[q]), scales[q]]).filter(([, period, scale]) =>
       period < 2 && scale * period < 0.5).sort((a, b) => b[0] - a[0]).slice(0, 2);
-    const deviationAt = x => found.deviation[grid.reduce((best, g, i) => Math.abs(g - x) < Math.abs(grid[best] - x) ? i : best, 0)];
+    const nearest = x => grid.reduce((best, g, i) => Math.abs(g - x) < Math.abs(grid[best] - x) ? i : best, 0);
+    const deviationAt = x => found.deviation[nearest(x)];
     const said = [`${points.length} points.`];
     said.push(rhythms.length ? `It repeats itself each ${rhythms.map(r => r[1].toFixed(2)).join(" and each ")} of x.` :
       "No rhythm stands out.");
