@@ -43,6 +43,7 @@ function update() {
   showNumbers("curve");
   $("of-curves").hidden = s.task === "series";
   $("of-series").hidden = s.task !== "series";
+  board.classList.toggle("series", s.task === "series");
   if (s.task === "series") return updateSeries(s);
   $("spectrum").hidden = true;
   const enough = points.length >= 3, found = enough ? fitCurve(s, s.components, s) : null;
