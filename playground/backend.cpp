@@ -151,6 +151,11 @@ void lower_solve(Index n, Index m, const double* L, Index lda, double* X, Index 
     view(L + i * lda + i, count, count, lda).triangularView<Eigen::Lower>().solveInPlace(own);
   }
 }
+template <Real T>
+void lower_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx) {
+  lower_solve(n, m, L, lda, X, ldx, Execution{});
+}
+template void lower_solve(Index, Index, const double*, Index, double*, Index);
 void lower_transposed_solve(Index n, Index m, const double* L, Index lda, double* X, Index ldx, const Execution&) {
   auto x = view(X, n, m, ldx);
   view(L, n, n, lda).transpose().triangularView<Eigen::Upper>().solveInPlace(x);
@@ -162,6 +167,16 @@ void cholesky_solve(Index n, Index m, const T* L, Index lda, T* X, Index ldx, co
 }
 template void cholesky_solve(Index, Index, const double*, Index, double*, Index, const Execution&);
 
+// L^-1, then L^-T L^-1
+void cholesky_inverse(Index n, double* L, Index lda, const Execution& execution) {
+  Matrix<double> inverse = Matrix<double>::Identity(n, n);
+  lower_solve(n, n, L, lda, inverse.data(), n, execution);
+  view(L, n, n, lda).triangularView<Eigen::Lower>() = product(Transpose::yes, inverse, inverse, execution);
+}
+
+void small_symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution& execution) {
+  symmetric_eigen(n, A, lda, values, execution);
+}
 void symmetric_eigen(Index n, double* A, Index lda, double* values, const Execution&) {
   auto a = view(A, n, n, lda);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> found(a);

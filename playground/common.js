@@ -22,6 +22,12 @@ function withMemory(body) {
   }
 }
 
+// Reproducible numbers, uniform in (0, 1).
+function numbers(seed) {
+  let state = seed;
+  return () => (state = (1103515245 * state + 12345) % 2147483648, (state + 0.5) / 2147483648);
+}
+
 const inputsOf = name => [...$(name).querySelectorAll("input[name]")];
 // Ranges with data-power are exponents; numbers of features are even.
 function numberOf(input) {

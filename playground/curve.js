@@ -3,13 +3,9 @@
 const HALF = 2, GRID = 161, LEVELS = [0.1, 0.5, 0.9], COVERAGE = 0.9, MOST = 300;
 const board = $("points"), canvas = $("curves");
 const grid = Array.from({length: GRID}, (_, i) => -HALF + 2 * HALF * i / (GRID - 1));
+const beyond = Array.from({length: 221}, (_, i) => -HALF + (series.END + HALF) * i / 220);  // the grid of a series
 let points = [], buttons = [], held = null, plot = null;
 
-// Reproducible numbers, uniform in (0, 1).
-function numbers(seed) {
-  let state = seed;
-  return () => (state = (1103515245 * state + 12345) % 2147483648, (state + 0.5) / 2147483648);
-}
 // A wave whose noise grows to the right.
 function sample(count) {
   const next = numbers(7 + count);
@@ -45,6 +41,11 @@ const below = curve => points.filter(p => p[1] < at(curve, p[0])).length;
 function update() {
   const s = settings("curve");
   showNumbers("curve");
+  $("of-curves").hidden = s.task === "series";
+  $("of-series").hidden = s.task !== "series";
+  board.classList.toggle("series", s.task === "series");
+  if (s.task === "series") return updateSeries(s);
+  $("spectrum").hidden = true;
   const enough = points.length >= 3, found = enough ? fitCurve(s, s.components, s) : null;
   const exact = enough && s.components ? fitCurve(s, 0, {squared: s.squared, huber: !s.squared && s.huber}) : null;
   if (found && s.band === "deviation" && s.squared) {
@@ -53,6 +54,25 @@ function update() {
   }
   draw(s, found, exact);
   say(s, found, exact);
+}
+
+// While a point is dragged the mixture stays, and its forecast follows.
+function updateSeries(s) {
+  const why = series.why(points), kept = held !== null && series.model;
+  const took = why || kept ? undefined : series.learn(points, s), found = why ? null : series.forecast(points, beyond);
+  plot = new Plot(canvas, {from: -2.05, to: series.END + 0.05, ticks: [-2, -1, 0, 1, 2, 3], name: "x"},
+    {from: -2.05, to: 2.05, ticks: [-2, -1, 0, 1, 2], name: "y"});
+  $("spectrum").hidden = !found;
+  if (found) {
+    const ends = sign => found.mean.map((f, i) => f + sign * 1.645 * found.deviation[i]);
+    plot.band(beyond, ends(-1), ends(1), "band");
+    const last = Math.max(...points.map(p => p[0]));
+    plot.line([last, last], [-2.05, 2.05], "soft", 1.5, [3, 4]);
+    plot.line(beyond, found.mean, "blue", 2.5);
+    series.drawSpectrum();
+  }
+  placeButtons();
+  told("curve", why || series.words(points, found, beyond, took), found ? found.took : undefined);
 }
 
 function draw(s, found, exact) {
@@ -66,6 +86,10 @@ function draw(s, found, exact) {
     if (found.mean) plot.line(grid, found.mean, "blue", 2.5);
     if (found.huber) plot.line(grid, found.huber, "orange", 2.5);
   }
+  placeButtons();
+}
+
+function placeButtons() {
   while (buttons.length > points.length) buttons.pop().remove();
   while (buttons.length < points.length) buttons.push(newButton(buttons.length));
   points.forEach(([x, y], i) => {
@@ -121,7 +145,12 @@ function newButton(i) {
     points[i] = place(event);
     update();
   });
-  for (const end of ["pointerup", "pointercancel"]) button.addEventListener(end, () => { held = null; });
+  for (const end of ["pointerup", "pointercancel"]) {
+    button.addEventListener(end, () => {
+      held = null;
+      if (settings("curve").task === "series") update();
+    });
+  }
   button.addEventListener("keydown", event => {
     const far = event.shiftKey ? 0.25 : 0.05;
     const step = {ArrowLeft: [-far, 0], ArrowRight: [far, 0], ArrowUp: [0, far], ArrowDown: [0, -far]}[event.key];
@@ -150,6 +179,11 @@ $("outlier").addEventListener("click", () => {
   const next = numbers(11 + points.length), x = -1.6 + 3.2 * next();
   add([x, Math.sin(2.2 * x) < 0 ? 1.6 + 0.3 * next() : -1.6 - 0.3 * next()]);
 });
+$("rhythms").addEventListener("click", () => {
+  document.querySelector("input[name='curve.task'][value='series']").checked = true;
+  points = series.sample();
+  update();
+});
 $("few").addEventListener("click", () => { points = sample(40); update(); });
 $("many").addEventListener("click", () => { points = sample(200); update(); });
 $("no-points").addEventListener("click", () => { points = []; update(); });
@@ -159,7 +193,9 @@ tabs.curve = {
   save: () => writeRows(points),
   restore: text => {
     const read = () => readRows(text, 2, MOST).map(p => p.map(within));
-    points = text === null ? [...sample(40), [0.6, -1.7], [0.8, -1.8]] : read();
+    const curve = () => [...sample(40), [0.6, -1.7], [0.8, -1.8]];
+    const usual = () => settings("curve").task === "series" ? series.sample() : curve();
+    points = text === null ? usual() : read();
   },
 };
 }

@@ -65,7 +65,10 @@ ORDER = (
     "related_outputs",
     "posterior_functions",
     "larger_than_memory",
+    "several_machines",
     "own_kernel",
+    "onnx_engine",
+    "cpp_service",
 )
 
 

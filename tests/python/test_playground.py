@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from carmina import KernelRegressor, theory
+from carmina import KernelRegressor, SpectralMixtureRegressor, theory
 from carmina.kernels import CurlFree, DivergenceFree, Gaussian, Laplacian, Matern
 from carmina.losses import Huber, Pinball
 
@@ -18,19 +18,23 @@ pytestmark = pytest.mark.skipif(
 )
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 
-# Calls one function with numbers, arrays and places {"room": count} for results; prints its value and the
-# results.
+# Calls functions with numbers, arrays and places {"room": count} for results; prints the last one's value and
+# all results.
 CALL = """
 const fs = require("fs"), compiled = process.argv[1];
-const { name, arguments: asked } = JSON.parse(fs.readFileSync(0));
+const calls = JSON.parse(fs.readFileSync(0));
 require(compiled + "/carmina.js")({ wasmBinary: fs.readFileSync(compiled + "/carmina.wasm") }).then(wasm => {
-  const results = [], given = asked.map(value => {
-    if (typeof value === "number") return value;
-    const count = value.room || value.length, at = wasm._malloc(8 * count);
-    if (value.room) results.push([at, count]); else wasm.HEAPF64.set(value, at / 8);
-    return at;
-  });
-  const value = wasm["_" + name](...given);
+  const results = [];
+  let value;
+  for (const { name, arguments: asked } of calls) {
+    const given = asked.map(value => {
+      if (typeof value === "number") return value;
+      const count = value.room || value.length, at = wasm._malloc(8 * count);
+      if (value.room) results.push([at, count]); else wasm.HEAPF64.set(value, at / 8);
+      return at;
+    });
+    value = wasm["_" + name](...given);
+  }
   const read = ([at, count]) => Array.from(wasm.HEAPF64.subarray(at / 8, at / 8 + count));
   console.log(JSON.stringify([value === undefined ? 0 : value, results.map(read)]));
 });
@@ -39,10 +43,18 @@ require(compiled + "/carmina.js")({ wasmBinary: fs.readFileSync(compiled + "/car
 
 def call(name: str, *arguments):
     """The function's value, and the numbers that it wrote into each `room(count)`."""
-    given = [np.ravel(a).tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+    return call_all([name, *arguments])
+
+
+def call_all(*calls):
+    """The same of several functions, one after the other: the last one's value."""
+
+    def listed(a):
+        return np.ravel(a).tolist() if isinstance(a, np.ndarray) else a
+
     done = subprocess.run(
         ["node", "-e", CALL, str(BUILT / "compiled")],
-        input=json.dumps({"name": name, "arguments": given}),
+        input=json.dumps([{"name": name, "arguments": list(map(listed, given))} for name, *given in calls]),
         capture_output=True,
         text=True,
         check=True,
@@ -117,6 +129,69 @@ def test_curves_are_those_of_the_library(components):
     np.testing.assert_allclose(huber, fit(Huber(kappa)).predict(grid[:, None]), rtol=0, atol=2e-4)
     sorted_quantiles = np.sort(fit(Pinball(list(levels))).predict(grid[:, None]), axis=1)
     np.testing.assert_allclose(quantiles.reshape(-1, m).T, sorted_quantiles, rtol=0, atol=5e-3)
+
+
+def a_series(kind):
+    """Regular times, or any; a rhythm and a slope."""
+    rng = np.random.default_rng(3)
+    n = 60 if kind == "regular" else 24
+    x = np.linspace(-2, 2, n) if kind == "regular" else np.sort(rng.uniform(-2, 2, n))
+    return x, 0.3 * x + np.sin(2 * np.pi * x / 0.9) + 0.1 * rng.normal(size=n)
+
+
+TRENDS = {"none": 0, "linear": 1, "auto": 2}
+
+
+@needs_node
+@pytest.mark.parametrize("kind", ["regular", "any times"])
+@pytest.mark.parametrize("trend", TRENDS)
+def test_series_are_learnt_as_the_library_learns_them(kind, trend):
+    x, y = a_series(kind)
+    Q, grid = 3, np.linspace(-2, 3.5, 60)
+    n, m = len(x), len(grid)
+    _, (found, mean, deviation) = call_all(
+        ["learn_series", n, x, y, Q, TRENDS[trend], 1000, room(3 * Q + 2)],
+        ["forecast_series", n, x, y, m, grid, room(m), room(m)],
+    )
+    model = SpectralMixtureRegressor(Q, trend=trend).fit(x[:, None], y)
+    assert model.inference_ == "exact"
+    # Sixty steps from one start, by other loops: rounding grows along what the series does not tell.
+    strongest = found[:Q].argmax()
+    rhythm = (found[Q + strongest], model.means_[model.weights_.argmax(), 0])
+    np.testing.assert_allclose(*np.abs(rhythm), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(found[3 * Q], model.noise_, rtol=0.01)
+    assert 0 <= found[-1] <= 1
+    if trend != "auto":
+        assert found[-1] == (trend == "linear")
+    expected, std = model.predict(grid[:, None], return_std=True)
+    np.testing.assert_allclose(mean, expected, rtol=0, atol=5e-3)
+    np.testing.assert_allclose(deviation, std, rtol=0.1)
+
+
+@needs_node
+def test_a_dragged_series_is_continued_by_the_mixture_that_was_learnt():
+    """f = k (K + s I)^-1 y, v = k(x, x) - k (K + s I)^-1 k' + s, of other points."""
+    x, y = a_series("any times")
+    other, Q, grid = y + 0.3 * np.cos(x), 3, np.linspace(-2, 3.5, 40)
+    n, m = len(x), len(grid)
+    _, (found, mean, deviation) = call_all(
+        ["learn_series", n, x, y, Q, 0, 1000, room(3 * Q + 2)],
+        ["forecast_series", n, x, other, m, grid, room(m), room(m)],
+    )
+    weights, means, scales = found[: 3 * Q].reshape(3, Q)
+    # A constant of 1e5 times the variance of the targets stands beside the mixture.
+    constant = 1e5 * np.var(y)
+
+    def k(a, b):
+        gap = (a[:, None] - b[None, :])[..., None]
+        waves = np.cos(2 * np.pi * means * gap) * np.exp(-2 * (np.pi * scales * gap) ** 2)
+        return waves @ weights + constant
+
+    noise = found[3 * Q]
+    solved = np.linalg.solve(k(x, x) + noise * np.eye(n), np.c_[other - other.mean(), k(x, grid)])
+    np.testing.assert_allclose(mean, other.mean() + k(grid, x) @ solved[:, 0], rtol=0, atol=1e-5)
+    variance = weights.sum() + constant - np.einsum("ij,ji->i", k(grid, x), solved[:, 1:]) + noise
+    np.testing.assert_allclose(deviation, np.sqrt(variance), rtol=1e-4)
 
 
 KERNELS = {0: Gaussian, 1: Laplacian, 1.5: lambda w: Matern(w, 1.5), 2.5: lambda w: Matern(w, 2.5)}

@@ -164,6 +164,37 @@ def test_points_are_dragged_and_outliers_pull(tmp_path):
     assert "curve.quantiles=1" in state
 
 
+def test_a_series_goes_on_and_shows_its_rhythms(tmp_path):
+    heard = drive(
+        tmp_path,
+        """
+        $("tab-curve").click(); $("rhythms").click(); note("curve");
+        heard.push(String($("spectrum").hidden) + String($("of-curves").hidden));
+        const last = document.querySelectorAll(".board button")[59];
+        pointer(last, "pointerdown", 0.5, 0.5); pointer(last, "pointermove", 0.5, -2); note("curve");
+        pointer(last, "pointerup", 0.5, 0.5); note("curve");
+        input("curve.trend", "none").click(); note("curve");
+        slide("curve.mixtures", 2); note("curve");
+        $("no-points").click(); note("curve");
+        input("curve.task", "curve").click(); note("curve");
+        heard.push(String($("spectrum").hidden) + String($("of-curves").hidden));
+        input("curve.task", "series").click();
+        """,
+    )
+    series, shown, dragged, released, none, two, empty, curve, hidden, state = heard
+    assert series.startswith("60 points. It repeats itself each 0.9")
+    assert "Learnt in" in series
+    assert shown == "falsetrue"
+    assert "learnt anew when you let go" in dragged
+    assert "Learnt in" in released
+    assert "A line beside it has 0 % of the evidence" in none
+    assert two.startswith("60 points.")
+    assert empty.startswith("A series has 10 points or more")
+    assert curve.startswith("Three points or more")
+    assert hidden == "truefalse"
+    assert "curve.task=series" in state
+
+
 def test_features_approach_the_kernel(tmp_path):
     heard = drive(
         tmp_path,
@@ -216,9 +247,9 @@ def test_the_address_holds_what_is_seen_and_nonsense_is_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize("size", ["1200,800", "390,844"])
-@pytest.mark.parametrize("tab", ["field", "curve", "approximation"])
+@pytest.mark.parametrize("tab", ["field", "curve", "curve&curve.task=series", "approximation"])
 def test_screenshots_are_taken(tmp_path, tab, size):
-    picture = BUILT / "screenshots" / f"{tab}-{size.split(',')[0]}.png"
+    picture = BUILT / "screenshots" / f"{tab.split('=')[-1]}-{size.split(',')[0]}.png"
     picture.parent.mkdir(exist_ok=True)
     picture.unlink(missing_ok=True)
     address = watched(tmp_path, "") + f"#tab={tab}"

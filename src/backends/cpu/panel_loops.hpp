@@ -163,6 +163,10 @@ template <class V, class Body>
   }
 }
 
+// Rows one by one are few: those that remain, or are far. They go by way of the caches, which saves their loops a copy.
+template <int N, bool near>
+constexpr bool many_rows = near && N > 1;
+
 // body<N, near>(first row) for stretches of rows, by whether their turns are near. `largest` bounds the lengths of the
 // panels' rows: |<x, w>| <= |x| |w|, so that one look at a row tells.
 template <class V, class Body>
@@ -212,8 +216,8 @@ void sincos_products_loop(const typename V::Scalar* X, Index ldx, Index rows, In
     for_near_rows<V>(X, ldx, rows, dim, largest, [&]<int N, bool near>(Index row) {
       for_panels<V>(first, count, [&](Index panel, const PanelWindow<V>& window, Index column) {
         auto* const to = out + row * ldo + column;
-        sincos_panel<V, N, near, past_caches>(X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>, window,
-                                              waves, to, to + part_offset, ldo);
+        sincos_panel<V, N, near, past_caches && many_rows<N, near>>(
+            X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>, window, waves, to, to + part_offset, ldo);
       });
     });
   });
@@ -228,9 +232,9 @@ void cosine_products_loop(const typename V::Scalar* X, Index ldx, Index rows, In
   choose_past<V>(past, first, count, out, {ldo}, [&]<bool past_caches>() {
     for_near_rows<V>(X, ldx, rows, dim, largest, [&]<int N, bool near>(Index row) {
       for_panels<V>(first, count, [&](Index panel, const PanelWindow<V>& window, Index column) {
-        cosine_panel<V, N, near, past_caches>(X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>,
-                                              starts + panel * panel_rows<V>, window, waves, out + row * ldo + column,
-                                              ldo);
+        cosine_panel<V, N, near, past_caches && many_rows<N, near>>(
+            X + row * ldx, ldx, dim, panels + panel * dim * panel_rows<V>, starts + panel * panel_rows<V>, window,
+            waves, out + row * ldo + column, ldo);
       });
     });
   });

@@ -113,6 +113,36 @@ Name mixture_values(Graph& graph, const Mixture& mixture, const Name& x, const M
   return sum;
 }
 
+Chosen chosen(Graph& graph, const InputColumns& columns, const Name& x, const Matrix<double>& Z) {
+  if (columns.all()) return {x, Z};
+  const std::vector<Index> numbers = columns.of(Z.cols());
+  Matrix<double> choice = Matrix<double>::Zero(Z.cols(), std::ssize(numbers));
+  for (std::size_t c = 0; c < numbers.size(); ++c) choice(numbers[c], static_cast<Index>(c)) = 1;
+  return {graph.product(x, graph.constant(choice)), Z * choice};
+}
+
+Name own_values(Graph& graph, const ScalarKernel& kernel, const Name& x, Index dim_in) {
+  if (const auto* k = std::get_if<Polynomial>(&kernel)) {
+    const Name base = graph.add(graph.multiply(squares(graph, x), graph.constant(k->gamma)), graph.constant(k->coef0));
+    Name power = base;
+    for (int i = 1; i < k->degree; ++i) power = graph.multiply(power, base);
+    return power;
+  }
+  if (std::holds_alternative<Sobolev1>(kernel)) {
+    return graph.node("ReduceProd", {x}, {{"axes", std::vector<std::int64_t>{1}}});
+  }
+  if (std::holds_alternative<Linear>(kernel)) return squares(graph, x);
+  Name values;
+  if (const auto* product = std::get_if<Product>(&kernel)) {
+    for (const Product::Factor& factor : product->factors()) {
+      const Chosen at = chosen(graph, factor.columns, x, Matrix<double>(0, dim_in));
+      const Name own = own_values(graph, factor.kernel, at.x, at.Z.cols());
+      if (!own.empty()) values = values.empty() ? own : graph.multiply(values, own);
+    }
+  }
+  return values;
+}
+
 Name kernel_values(Graph& graph, const ScalarKernel& kernel, const Name& x, const Matrix<double>& Z) {
   return std::visit(
       [&]<class K>(const K& k) -> Name {
@@ -145,10 +175,8 @@ Name kernel_values(Graph& graph, const ScalarKernel& kernel, const Name& x, cons
         } else if constexpr (std::same_as<K, Product>) {
           Name values;
           for (const Product::Factor& factor : k.factors()) {
-            const std::vector<Index> columns = factor.columns.of(Z.cols());
-            Matrix<double> chosen = Matrix<double>::Zero(Z.cols(), std::ssize(columns));
-            for (std::size_t c = 0; c < columns.size(); ++c) chosen(columns[c], static_cast<Index>(c)) = 1;
-            const Name own = kernel_values(graph, factor.kernel, graph.product(x, graph.constant(chosen)), Z * chosen);
+            const Chosen at = chosen(graph, factor.columns, x, Z);
+            const Name own = kernel_values(graph, factor.kernel, at.x, at.Z);
             values = values.empty() ? own : graph.multiply(values, own);
           }
           return values;

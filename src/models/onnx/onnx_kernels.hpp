@@ -19,6 +19,14 @@ Prediction predict_mixture(Graph& graph, const SpectralMixtureMachine& machine, 
 
 // k(x, z_i) for the rows of Z (s, d), both as the kernel takes them: (rows, s). Error for one without a formula.
 Name kernel_values(Graph& graph, const ScalarKernel& kernel, const Name& x, const Matrix<double>& Z);
+// k(x, x), (rows, 1); empty where it is 1, as of functions of x - z.
+Name own_values(Graph& graph, const ScalarKernel& kernel, const Name& x, Index dim_in);
+// Some columns of x and of Z.
+struct Chosen {
+  Name x;
+  Matrix<double> Z;
+};
+Chosen chosen(Graph& graph, const InputColumns& columns, const Name& x, const Matrix<double>& Z);
 // Cosines and sines of <x, w_j>, W (D, d): (rows, 2 D)
 Name waves(Graph& graph, const Name& x, const Matrix<double>& W);
 // sum_j w_j (x_j - z_ij)^2, at least 0: (rows, s)

@@ -115,14 +115,22 @@ SlopeNames slopes(Graph& graph, const ScalarKernel& kernel, const Name& r) {
 
 // Curl-free: F_b = sum_i s1_i c_ib / l_b^2 + s2_i <u_i, c_i> u_ib, u_i = (x - z_i) / l^2, s1 = -g', s2 = -g''.
 // Divergence-free: F = sum_i tr_i c_i less that, tr_i = s1_i sum_b 1 / l_b^2 + s2_i |u_i|^2.
-Name field(Graph& graph, const Term& term, const Name& x, const Matrix<double>& Z, const Matrix<double>& C) {
-  require(!std::holds_alternative<Product>(term.scalar),
-          "to_onnx: an exact field that is multiplied by a kernel, or of some inputs, cannot be converted; every field "
-          "of Fourier features can");
-  const LengthScale& scale = length_scale(term.scalar);
+// Other factors of the term, k(x, z_i), multiply s1_i and s2_i.
+Name field(Graph& graph, const Term& term, const Name& inputs, const Matrix<double>& anchors, const Matrix<double>& C) {
+  const Product::Factor place = place_of(term);
+  const Chosen at = chosen(graph, place.columns, inputs, anchors);
+  const Name& x = at.x;
+  const Matrix<double>& Z = at.Z;
+  const LengthScale& scale = length_scale(place.kernel);
   const Vector<double> w = Vector<double>::NullaryExpr(Z.cols(), [&](Index j) { return 1 / (scale[j] * scale[j]); });
   const Name weights = row_constant(graph, w);
-  const auto [first, second, factor] = slopes(graph, term.scalar, squared_distances(graph, x, Z, w));
+  auto [first, second, factor] = slopes(graph, place.kernel, squared_distances(graph, x, Z, w));
+  if (const auto* product = std::get_if<Product>(&term.scalar); product && product->factors().size() > 1) {
+    const std::vector<Product::Factor>& factors = product->factors();
+    const Name others = kernel_values(graph, Product({factors.begin() + 1, factors.end()}), inputs, anchors);
+    first = graph.multiply(first, others);
+    second = graph.multiply(second, others);
+  }
   const Matrix<double> wC = C.array().rowwise() * w.transpose().array();  // c_i / l^2
   // <u_i, c_i> = <x, c_i / l^2> - <z_i, c_i / l^2>
   const Vector<double> own = (Z.array() * wC.array()).rowwise().sum();
@@ -171,21 +179,9 @@ Name variance(Graph& graph, const KernelMachine<T>& machine, const Name& x, cons
   // psi / factor
   const Name psi =
       forms.mean.size() == 0 ? phi.values : graph.subtract(phi.values, row_constant(graph, forms.mean / phi.factor));
-  Name own;  // k(x, x), (rows, 1); 1 of functions of x - z
-  if (const Term* term = machine.kernel().separable(); forms.exact) {
-    if (const auto* k = std::get_if<Polynomial>(&term->scalar)) {
-      const Name base =
-          graph.add(graph.multiply(squares(graph, x), graph.constant(k->gamma)), graph.constant(k->coef0));
-      own = base;
-      for (int i = 1; i < k->degree; ++i) own = graph.multiply(own, base);
-    } else if (std::holds_alternative<Sobolev1>(term->scalar)) {
-      own = graph.node("ReduceProd", {x}, {{"axes", std::vector<std::int64_t>{1}}});
-    } else if (std::holds_alternative<Linear>(term->scalar)) {
-      own = squares(graph, x);
-    } else if (!has_spectral_measure(term->scalar) && !std::holds_alternative<Constant>(term->scalar)) {
-      return {};  // of a product with such factors
-    }
-  }
+  Name own;  // k(x, x), (rows, 1); empty: 1
+  if (const Term* term = machine.kernel().separable(); forms.exact)
+    own = own_values(graph, term->scalar, x, machine.dim_in());
   std::vector<Name> parts;
   for (std::size_t k = 0; k < forms.M.size(); ++k) {
     const double delta = forms.deltas[k];
