@@ -61,6 +61,20 @@ Matrix<double> dual_gram(const Matrix<T>& phi, const Execution& execution) {
   return K;
 }
 
+// The same with products and sums in double, some features at a time: what of K is far below the rounding of float.
+inline Matrix<double> fine_dual_gram(const Matrix<float>& phi, const Execution& execution) {
+  constexpr Index features_together = 256;
+  const Index n = phi.rows(), m = phi.cols();
+  Matrix<double> K = Matrix<double>::Zero(n, n), some;
+  for (Index first = 0; first < m; first += features_together) {
+    execution.checkpoint({"kernel", first, m});
+    const Index count = std::min(features_together, m - first);
+    some = phi.middleCols(first, count).transpose().cast<double>();
+    backend::add_gram(n, count, some.data(), n, K.data(), n, execution);
+  }
+  return K;
+}
+
 // The upper triangle from the lower, a square at a time.
 inline void mirror_lower(Matrix<double>& K, const Execution& execution) {
   constexpr Index side = 64;

@@ -95,6 +95,13 @@ PosedProblem<T> pose_dual(FitPipeline<T>& fit) {
     evaluate(*map, held.X, View<T>(*phi), fit.execution);
     posed.K = dual_gram(*phi, fit.execution);
     posed.rounding = std::numeric_limits<T>::epsilon();
+    // Coefficients of features bear it: they grow with the root of what they divide by.
+    if constexpr (std::same_as<T, float>) {
+      if (!fit.task.path && fit.task.alpha < posed.rounding * posed.K.diagonal().maxCoeff()) {
+        posed.K = fine_dual_gram(*phi, fit.execution);
+        posed.rounding = 0;
+      }
+    }
   }
   posed.kept_features = [map, execution = fit.execution](const DataRows<T>& rows) {
     return rows_of(*map, rows, FeatureStorage::none, execution);
