@@ -152,7 +152,8 @@ double FitArguments::unit_of_noise(RowSource<T>& rows, const NoiseRows<T>& noise
       sums.add(noise.variance(block, i), block.weights ? static_cast<double>(block.weights[i]) : 1);
     }
   });
-  return sums.unit();
+  // As Python has it.
+  return sums.unit(fit.alpha || fit.by_evidence ? NoiseUnit::mean : NoiseUnit::least);
 }
 template double FitArguments::unit_of_noise(RowSource<float>&, const NoiseRows<float>&) const;
 template double FitArguments::unit_of_noise(RowSource<double>&, const NoiseRows<double>&) const;

@@ -237,7 +237,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         noise_variance : array_like of shape (n,) or None
             The variance of each row's noise, where it is known: rows weigh in proportion to 1 / variance,
             and deviations are those of the noise that is given, not of one that is estimated. `noise_` is
-            then its harmonic mean, that of a row of weight 1. Squared loss.
+            that of a row of weight 1: where `alpha` is a number or "evidence" the harmonic mean, else, where
+            alpha is chosen by rows left out, the least. Squared loss.
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
@@ -253,7 +254,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
                 )
             if not isinstance(loss_or_name(self.loss), losses.Squared):
                 raise ValueError(f"noise_variance is for the squared loss, found {self.loss!r}")
-            sample_weight, unit = weights_of_noise(noise_variance, sample_weight, len(X))
+            chooses = isinstance(self.alpha, str) and self.alpha != "evidence"
+            sample_weight, unit = weights_of_noise(noise_variance, sample_weight, len(X), chooses)
         with reporting(self, callback):
             fit_together(self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight)))
         if unit is not None and self._machine.noise is not None:

@@ -24,14 +24,15 @@ def checked_noise(noise_variance: ArrayLike, rows: int, least: float | None = No
 
 
 def weights_of_noise(
-    noise_variance: ArrayLike, sample_weight: ArrayLike | None, rows: int
+    noise_variance: ArrayLike, sample_weight: ArrayLike | None, rows: int, chooses: bool
 ) -> tuple[NDArray, float]:
     """Weights in proportion to 1 / variance, and the variance of a row of weight 1.
 
-    They are 1 on the average of `sample_weight`; row i has the variance unit over weight.
+    They are 1 on the average of `sample_weight`; row i has the variance unit over weight. Where a fit
+    `chooses` by rows left out they are 1 at most: a row of weight above 1 would be left out in part.
     """
     variance = checked_noise(noise_variance, rows)
     given = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if given.shape != (rows,):
         raise ValueError(f"sample_weight must be one number for each of {rows} rows, found {given.shape}")
-    return _core.weights_of_noise(variance, given)
+    return _core.weights_of_noise(variance, given, chooses)

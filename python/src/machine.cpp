@@ -120,8 +120,8 @@ Machine with_noise(const Machine& self, double variance) {
 }
 
 // Of rows whose noise is known: (weights, variance of a row of weight 1).
-nb::tuple noise_weights(const std::vector<double>& variances, const std::vector<double>& weights) {
-  const RowNoise found = weights_of_noise(variances, weights);
+nb::tuple noise_weights(const std::vector<double>& variances, const std::vector<double>& weights, bool chooses) {
+  const RowNoise found = weights_of_noise(variances, weights, chooses ? NoiseUnit::least : NoiseUnit::mean);
   return nb::make_tuple(to_numpy(Vector<double>(Eigen::Map<const Vector<double>>(
                             found.weights.data(), static_cast<Index>(found.weights.size())))),
                         found.unit);
@@ -364,7 +364,7 @@ void bind_machine(nb::module_& m) {
         return nb::cast(from_file(file, path));
       },
       nb::arg("path"), "The machine in a file, of whatever type.");
-  m.def("weights_of_noise", &noise_weights, nb::arg("variances"), nb::arg("weights"));
+  m.def("weights_of_noise", &noise_weights, nb::arg("variances"), nb::arg("weights"), nb::arg("chooses"));
   m.def("parse_bytes", [](const std::string& text) { return parse_bytes(text); }, nb::arg("text"));
 }
 

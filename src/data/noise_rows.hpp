@@ -38,7 +38,7 @@ class NoiseRows final : public RowSource<T> {
     weights_.resize(static_cast<std::size_t>(block.rows));
     for (Index i = 0; i < block.rows; ++i) {
       const double given = block.weights ? static_cast<double>(block.weights[i]) : 1;
-      weights_[static_cast<std::size_t>(i)] = static_cast<T>(given * unit_ / variance(block, i));
+      weights_[static_cast<std::size_t>(i)] = static_cast<T>(given * (unit_ / variance(block, i)));
     }
     block.dim_out = dim_out();
     block.weights = weights_.data();

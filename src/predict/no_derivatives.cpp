@@ -1,6 +1,6 @@
 // predict/no_derivatives.cpp -- the prediction library has no derivatives: what it refuses, in the place of
-// derived_features.cpp and operator_derivatives.cpp.
-#include "features/derived_features.hpp"
+// derived.cpp, derived_features.cpp and operator_derivatives.cpp.
+#include "models/machine/derived_plan.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -13,6 +13,15 @@ namespace {
 
 }  // namespace
 
+void check_derived_inputs(const Kernel&, const InputEncoder&, Derived, bool) { refuse(); }
+template <Real T>
+DerivedPlan derived_plan(const KernelMachine<T>&, Derived) {
+  refuse();
+}
+template <Real T>
+Matrix<double> derive(const KernelMachine<T>&, Derived, ConstView<T>, const Execution&) {
+  refuse();
+}
 template <Real T>
 std::vector<Matrix<double>> derived_features(const FourierMap<T>&, const Kernel&, const DerivedPlan&, ConstView<T>,
                                              const Execution&) {
@@ -42,6 +51,8 @@ Matrix<double> mixed_seconds(const KernelMap<T>&, ConstView<T>) {
 }
 
 #define CARMINA_INSTANTIATE(T)                                                                                         \
+  template DerivedPlan derived_plan(const KernelMachine<T>&, Derived);                                                 \
+  template Matrix<double> derive(const KernelMachine<T>&, Derived, ConstView<T>, const Execution&);                    \
   template std::vector<Matrix<double>> derived_features(const FourierMap<T>&, const Kernel&, const DerivedPlan&,       \
                                                         ConstView<T>, const Execution&);                               \
   template std::vector<Matrix<double>> derived_features(const KernelMap<T>&, const Kernel&, const DerivedPlan&,        \

@@ -19,7 +19,7 @@ set(CARMINA_PREDICT_SOURCES
   models/file/encoder_json.cpp models/file/fit_record_json.cpp models/file/kernel_json.cpp
   models/file/kernel_machine_file.cpp models/file/model_file.cpp models/file/model_layout.cpp
   models/file/moments_file.cpp models/file/spectral_mixture_file.cpp models/file/tensor_table.cpp
-  models/machine/derived.cpp models/machine/feature_posterior.cpp models/machine/fit_record.cpp models/machine/interval_levels.cpp
+  models/machine/derived_names.cpp models/machine/feature_posterior.cpp models/machine/fit_record.cpp models/machine/interval_levels.cpp
   models/machine/kernel_machine.cpp models/machine/posterior.cpp models/machine/posterior_factors.cpp
   models/machine/predictor.cpp models/machine/probabilities.cpp models/machine/row_posterior.cpp
   models/mixture/spectral_mixture.cpp models/plan/memory_limit.cpp)

@@ -7,6 +7,8 @@
 
 #include <Eigen/Cholesky>
 
+#include <algorithm>
+
 #include <support/given_numbers.hpp>
 #include "support/message_of.hpp"
 #include "support/random_matrix.hpp"
@@ -38,6 +40,11 @@ TEST(RowNoise, WeightsAreOneOnTheAverageOfThoseGiven) {
   const RowNoise weighted = weights_of_noise(variances, copies);
   EXPECT_EQ(weighted.weights[3], 0);
   EXPECT_NEAR(2 * weighted.unit / weighted.weights[4], variances[4], 1e-14);
+  // For choices no row weighs more than those that were given.
+  const RowNoise chosen = weights_of_noise(variances, copies, NoiseUnit::least);
+  EXPECT_EQ(chosen.unit, *std::min_element(variances.begin(), variances.end()));
+  EXPECT_EQ(*std::max_element(chosen.weights.begin(), chosen.weights.end()), 2);
+  EXPECT_NEAR(2 * chosen.unit / chosen.weights[4], variances[4], 1e-14);
   EXPECT_THAT(message_of([] { weights_of_noise(std::vector<double>{1, 0}); }),
               HasSubstr("noise_variance must be positive and finite, found 0 in row 2"));
   EXPECT_THAT(message_of([] { weights_of_noise(std::vector<double>{1, 2}, std::vector<double>{1}); }),

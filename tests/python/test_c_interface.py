@@ -74,6 +74,26 @@ def test_predictions_have_the_bits_of_the_package(c, data, dtype, tmp_path):
     c.carmina_free(loaded)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_of_inputs_that_wrap_round_are_given_as_they_are(c, data, dtype, tmp_path):
+    X = np.ascontiguousarray(data.X, dtype=dtype)
+    model = KernelRegressor(
+        "gaussian", "exact", gamma=0.5, alpha=0.1, wrap={0: 0.5, 4: 2.0}, scale_inputs=True
+    )
+    model.fit(X, data.Y.astype(dtype)).save(tmp_path / "m.safetensors")
+    loaded = c.carmina_load(str(tmp_path / "m.safetensors").encode())
+    assert c.carmina_inputs(loaded) == 10
+    name = "predict" if dtype == np.float64 else "predict_float"
+    assert (predict(c, loaded, X, 2, name) == model.predict(X)).all()
+    later = np.ascontiguousarray(np.round(64 * X) / 64, dtype=dtype)
+    assert (predict(c, loaded, later + dtype(2), 2, name) != model.predict(later)).any()
+    later[:, [0, 4]] += dtype(2)
+    found = predict(c, loaded, later, 2, name)
+    later[:, [0, 4]] -= dtype(2)
+    assert (found == model.predict(later)).all()
+    c.carmina_free(loaded)
+
+
 FIXED = {"gamma": 0.3, "alpha": 0.1, "scale_inputs": True, "random_state": 0}
 
 

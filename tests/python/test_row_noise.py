@@ -52,6 +52,37 @@ def test_the_command_line_gives_the_same_bits(table, tmp_path, approximation, we
     )
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_choices_are_not_misled_by_rows_that_know_themselves(seed):
+    """A row of weight above 1 must not stay in part where it is left out: with rows of a good and a bad
+    instrument the fit is as good as of the good one's alone."""
+    rng = np.random.default_rng(seed)
+    x, new = rng.uniform(0, 10, (200, 1)), np.linspace(0.2, 9.8, 300)[:, None]
+    variance = np.where(rng.uniform(size=200) < 0.5, 0.01, 1.0)
+    y = np.sin(x[:, 0]) + np.sqrt(variance) * rng.normal(size=200)
+
+    def error(model):
+        return np.sqrt(np.mean((model.predict(new) - np.sin(new[:, 0])) ** 2))
+
+    good = variance < 0.5
+    both = KernelRegressor("gaussian", "exact", random_state=0).fit(x, y, noise_variance=variance)
+    alone = KernelRegressor("gaussian", "exact", random_state=0).fit(x[good], y[good])
+    assert error(both) < 1.2 * error(alone)
+    assert both.noise_ == 0.01
+
+
+def test_the_command_line_chooses_the_same(table, tmp_path):
+    path, X, Y, v, _ = table
+    twin = KernelRegressor("gaussian", "exact").fit(X, Y, noise_variance=v)
+    model = tmp_path / "m.safetensors"
+    done = run(
+        *("fit", path, "--targets", "y,z", "--model", model, "--noise-variance", "v", "--ignore", "w"),
+        *("--kernel", "gaussian", "--approximation", "exact"),
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(carmina.load(model).predict(X[:, :2]), twin.predict(X))
+
+
 def test_refusals(table, tmp_path):
     path, *_ = table
     fit = ["fit", path, "--targets", "y", "--model", tmp_path / "m.safetensors"]

@@ -6,7 +6,7 @@
 
 namespace carmina {
 
-RowNoise weights_of_noise(std::span<const double> variances, std::span<const double> weights) {
+RowNoise weights_of_noise(std::span<const double> variances, std::span<const double> weights, NoiseUnit unit) {
   require(weights.empty() || weights.size() == variances.size(), "noise_variance: {} variances for {} weights",
           variances.size(), weights.size());
   NoiseSums sums;
@@ -17,8 +17,8 @@ RowNoise weights_of_noise(std::span<const double> variances, std::span<const dou
     out.weights.push_back(weights.empty() ? 1 : weights[i]);
     sums.add(variances[i], out.weights.back());
   }
-  out.unit = sums.unit();
-  for (std::size_t i = 0; i < variances.size(); ++i) out.weights[i] = out.weights[i] * out.unit / variances[i];
+  out.unit = sums.unit(unit);
+  for (std::size_t i = 0; i < variances.size(); ++i) out.weights[i] *= out.unit / variances[i];
   return out;
 }
 

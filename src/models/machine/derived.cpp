@@ -1,5 +1,4 @@
 // models/machine/derived.cpp -- gradients, divergence, curl, potentials and stream functions of a fitted machine.
-#include "core/words.hpp"
 #include "features/kernel_jet.hpp"
 #include "models/machine/derived_plan.hpp"
 #include "models/machine/machine_map.hpp"
@@ -11,9 +10,6 @@
 
 namespace carmina {
 namespace {
-
-constexpr Words<Derived, 6> derived_words{
-    "a derived quantity", {"gradient", "divergence", "curl", "potential", "stream_function", "vector_potential"}};
 
 // Inputs that the outputs of a vector field belong to.
 std::vector<Index> field_columns(const Kernel& kernel, Derived what, Index d, Index p) {
@@ -57,10 +53,6 @@ void require_term(const Kernel& kernel, Derived what, Index d) {
 }
 
 }  // namespace
-
-std::vector<std::string> derived_names() { return derived_words.names(); }
-Derived parse_derived(const std::string& name) { return derived_words.parse(name); }
-std::string derived_name(Derived what) { return derived_words.name(what); }
 
 template <Real T>
 DerivedPlan derived_plan(const KernelMachine<T>& machine, Derived what) {
@@ -172,18 +164,6 @@ void check_derived_inputs(const Kernel& kernel, const InputEncoder& encoder, Der
           "{}: inputs that wrap round are no coordinates of a field; take a kernel with a curl-free or divergence-free "
           "term on the others",
           name);
-}
-
-std::vector<std::string> derived_columns(Derived what, const std::vector<std::string>& inputs,
-                                         const std::vector<std::string>& outputs) {
-  if (what == Derived::curl && outputs.size() == 3) return {"curl_1", "curl_2", "curl_3"};
-  if (what == Derived::vector_potential) return {"vector_potential_1", "vector_potential_2", "vector_potential_3"};
-  if (what != Derived::gradient) return {derived_name(what)};
-  std::vector<std::string> names;
-  for (const std::string& output : outputs) {
-    for (const std::string& input : inputs) names.push_back("d" + output + "/d" + input);
-  }
-  return names;
 }
 
 #define CARMINA_INSTANTIATE(T)                                         \

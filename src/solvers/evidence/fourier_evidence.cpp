@@ -129,11 +129,11 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
     Moments moments(m, Vector<double>::Zero(p));
     of_group(group, [&](const FeatureRows& rows) { rows.moments(moments); });
     Matrix<double>& H = grams.emplace_back(moments.sums.topLeftCorner(m, m));
-    mirror(H);
+    mirror(H, execution);
     for (Index k = 0; k < p; ++k) {
       const Index a = group.outputs[static_cast<std::size_t>(k)];
       System& system = system_of(a);
-      factors.add_system(H, a, 1 / at.noise[a], system.A);
+      factors.add_system(H, a, 1 / at.noise[a], system.A, execution);
       system.beta += factors.expand(moments.cross().row(k), a).row(0).transpose() / at.noise[a];
     }
   }
@@ -146,7 +146,7 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
     if (!gradient) continue;
     if (posterior) posterior->L = A;
     backend::cholesky_inverse(r, A.data(), r, execution);
-    mirror(A);
+    mirror(A, execution);
   }
   Matrix<double> Theta(m, dim_out_);  // column a is E_a beta
   for (Index a = 0; a < dim_out_; ++a) {
@@ -167,8 +167,8 @@ double FourierEvidence<T>::by_features(const WeightedFrequencies& at, WeightedFr
       for (const Index a : group.outputs) {
         const double v = at.noise[a];
         // A^-1 E_aᵀ, then E_a of it: the covariance of E_a beta
-        const Matrix<double> half = transposed(factors.contract_rows(system_of(a).A, a)),
-                             own = factors.contract_rows(half, a);
+        const Matrix<double> half = transposed(factors.contract_rows(system_of(a).A, a, execution), execution),
+                             own = factors.contract_rows(half, a, execution);
         // dL/dE_a = Fᵀ alpha_a betaᵀ - H E_a A^-1 / v: its second part; of v that with tr(A^-1 E_aᵀ H E_a).
         factors.add_gradient(
             a, [&](Index row, Index column) { return -H.row(row).dot(half.row(column)) / v; }, *gradient);

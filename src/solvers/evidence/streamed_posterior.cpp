@@ -103,10 +103,10 @@ FourierPosterior streamed_posterior(const CountedRows<T>& rows, const WeightedFr
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Moments& moments = sums[g];
     Matrix<double> H = moments.sums.topLeftCorner(m, m);
-    mirror(H);
+    mirror(H, execution);
     for (Index k = 0; k < moments.outputs; ++k) {
       const Index a = groups[g][static_cast<std::size_t>(k)];
-      factors.add_system(H, a, 1 / at.noise[a], result.L);
+      factors.add_system(H, a, 1 / at.noise[a], result.L, execution);
       result.beta += factors.expand(moments.cross().row(k), a).row(0).transpose() / at.noise[a];
       value -= moments.total_weight() / 2 * std::log(2 * std::numbers::pi * at.noise[a]);
     }
