@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from external_links import external_links, why_wrong
 from site_links import broken_links
 from site_names import missing_names
 
@@ -157,11 +158,18 @@ def main() -> int:
     if done.returncode:
         return done.returncode
     broken, missing = broken_links(out), missing_names(out, "carmina", MODULES, ROOT / "build" / "doxygen")
-    wrong = [*broken, *missing]
+    outside = external_links()
+    bad = [
+        f"{page}: {address}: {why_wrong(address)}" for address, page in outside.items() if why_wrong(address)
+    ]
+    wrong = [*broken, *missing, *bad]
     for line in wrong:
         print(line, file=sys.stderr)
     pages = len(list(out.rglob("*.html")))
     print(f"{pages} pages in {out}; {len(broken)} broken links, {len(missing)} names without a place")
+    print(
+        f"{len(outside)} links to other sites, {len(bad)} written wrongly; external_links.py --try asks them"
+    )
     return 1 if wrong else 0
 
 
