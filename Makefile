@@ -161,7 +161,7 @@ deps-playground:
 
 deps-docs: $(VENV)/deps.stamp
 	@scripts/debian_packages.sh doxygen=doxygen pkg-config=pkg-config
-	@$(IN_VENV) -c 'import breathe, myst_parser, onnxruntime, pandas, pydata_sphinx_theme, sphinx_copybutton, sphinx_gallery' 2>/dev/null || \
+	@$(IN_VENV) -c 'import breathe, myst_parser, onnxruntime, pydata_sphinx_theme, sphinx_copybutton, sphinx_gallery' 2>/dev/null || \
 	  $(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
 
 $(VENV)/deps.stamp: scripts/requirements.txt scripts/debian_packages.sh

@@ -153,6 +153,11 @@ def main() -> int:
     capture_help()
     (ROOT / "build" / "doxygen").mkdir(exist_ok=True)
     subprocess.run(["doxygen", "scripts/Doxyfile"], cwd=ROOT, check=True)
+    # For an example that compiles a program.
+    installed = ROOT / "build" / "install" / "lib" / "pkgconfig"
+    os.environ["PKG_CONFIG_PATH"] = os.pathsep.join(
+        filter(None, [str(installed), os.getenv("PKG_CONFIG_PATH")])
+    )
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-c", SITE]
     done = subprocess.run([*command, "-d", ROOT / "build" / "site-cache", SOURCE, out], cwd=ROOT)
     if done.returncode:
