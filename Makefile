@@ -160,8 +160,8 @@ deps-playground:
 	@scripts/debian_packages.sh em++=emscripten node=nodejs node-acorn libeigen3-dev librandom123-dev
 
 deps-docs: $(VENV)/deps.stamp
-	@scripts/debian_packages.sh doxygen=doxygen
-	@$(IN_VENV) -c 'import breathe, myst_parser, pydata_sphinx_theme, sphinx_copybutton, sphinx_gallery' 2>/dev/null || \
+	@scripts/debian_packages.sh doxygen=doxygen pkg-config=pkg-config
+	@$(IN_VENV) -c 'import breathe, myst_parser, onnxruntime, pydata_sphinx_theme, sphinx_copybutton, sphinx_gallery' 2>/dev/null || \
 	  $(IN_VENV) -m pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
 
 $(VENV)/deps.stamp: scripts/requirements.txt scripts/debian_packages.sh

@@ -4,10 +4,10 @@ A service in C++
 
 A program that predicts needs no Python, no BLAS and no solver: it links ``carmina::predict``, loads the
 model file, and answers row by row. Here Python fits a field, compiles such a program of twenty lines (by the
-library that ``make build`` installs), sends it rows, and finds the same bits as its own predictions.
+library that ``make build`` installs, found by ``PKG_CONFIG_PATH``), sends it rows, and finds the same bits as
+its own predictions.
 """
 
-import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -44,10 +44,8 @@ folder = tempfile.TemporaryDirectory()
 home = Path(folder.name)
 model.save(home / "field.safetensors")
 (home / "service.cpp").write_text(SERVICE)
-installed = Path(__file__).resolve().parents[1] / "build" / "install" / "lib" / "pkgconfig"
-search = {**os.environ, "PKG_CONFIG_PATH": f"{installed}:{os.environ.get('PKG_CONFIG_PATH', '')}"}
 asked = ["pkg-config", "--cflags", "--libs", "carmina-predict"]
-flags = subprocess.run(asked, capture_output=True, text=True, check=True, env=search).stdout.split()
+flags = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
 subprocess.run(["c++", "-O2", "service.cpp", *flags, "-s", "-o", "service"], cwd=home, check=True)
 size = (home / "service").stat().st_size
 

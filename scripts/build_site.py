@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from external_links import external_links, why_wrong
 from site_links import broken_links
 from site_names import missing_names
 
@@ -152,16 +153,28 @@ def main() -> int:
     capture_help()
     (ROOT / "build" / "doxygen").mkdir(exist_ok=True)
     subprocess.run(["doxygen", "scripts/Doxyfile"], cwd=ROOT, check=True)
+    # For an example that compiles a program.
+    installed = ROOT / "build" / "install" / "lib" / "pkgconfig"
+    os.environ["PKG_CONFIG_PATH"] = os.pathsep.join(
+        filter(None, [str(installed), os.getenv("PKG_CONFIG_PATH")])
+    )
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-c", SITE]
     done = subprocess.run([*command, "-d", ROOT / "build" / "site-cache", SOURCE, out], cwd=ROOT)
     if done.returncode:
         return done.returncode
     broken, missing = broken_links(out), missing_names(out, "carmina", MODULES, ROOT / "build" / "doxygen")
-    wrong = [*broken, *missing]
+    outside = external_links()
+    bad = [
+        f"{page}: {address}: {why_wrong(address)}" for address, page in outside.items() if why_wrong(address)
+    ]
+    wrong = [*broken, *missing, *bad]
     for line in wrong:
         print(line, file=sys.stderr)
     pages = len(list(out.rglob("*.html")))
     print(f"{pages} pages in {out}; {len(broken)} broken links, {len(missing)} names without a place")
+    print(
+        f"{len(outside)} links to other sites, {len(bad)} written wrongly; external_links.py --try asks them"
+    )
     return 1 if wrong else 0
 
 

@@ -4,7 +4,17 @@
 set -euo pipefail
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "This is not a Debian system. Please install what these packages hold: ${*##*=}" >&2
+  commands=() headers=()
+  for wanted in "$@"; do
+    if [[ $wanted != *=* ]]; then
+      headers+=("$wanted")
+    elif ! command -v "${wanted%%=*}" >/dev/null; then
+      commands+=("${wanted%%=*}")
+    fi
+  done
+  echo "This is not a Debian system: nothing is installed here, and what is found is used." >&2
+  ((${#commands[@]} == 0)) || echo "  commands that were not found: ${commands[*]}" >&2
+  ((${#headers[@]} == 0)) || echo "  packages that are needed, by Debian's names: ${headers[*]}" >&2
   exit 0
 fi
 

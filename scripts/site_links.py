@@ -43,6 +43,8 @@ def broken_links(folder: Path) -> list[str]:
             if where.is_dir():
                 where = where / "index.html"
             name = path.relative_to(folder)
+            if not where.is_relative_to(folder):
+                continue  # another version's folder, beside this one
             if not where.exists():
                 wrong.append(f"{name}: {target} is not there")
             elif link.fragment and where in pages and unquote(link.fragment) not in pages[where].places:

@@ -1,6 +1,7 @@
 """How Sphinx makes the site; `scripts/build_site.py` brings its sources together and runs it."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -93,16 +94,17 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"versions": json.loads((Path(__file__).parent / "versions.json").read_text())}
 html_title = "Carmina"
 html_static_path = ["static", *map(str, (ROOT / "build" / "playground").glob("*.html"))]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": f"Carmina {release}"},
+    "logo": {"text": "Carmina"},
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["versions", "theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

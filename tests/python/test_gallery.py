@@ -33,6 +33,7 @@ def covered(ax: plt.Axes) -> int:
 def test_an_example_answers_with_a_picture(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plt, "show", lambda: None)
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(EXAMPLES.parent / "build" / "install" / "lib" / "pkgconfig"))
     plt.close("all")  # figures of other tests
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()

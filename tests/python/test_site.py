@@ -1,6 +1,7 @@
 """What of the site needs no Sphinx: every page is in its contents, what people come for is near the front."""
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -85,14 +86,42 @@ def test_what_people_come_for_is_within_two_clicks(what):
     assert name in reached, f"{what} is further than two clicks from the front page"
 
 
-@pytest.fixture
-def site_links():
-    spec = importlib.util.spec_from_file_location("site_links", ROOT / "scripts" / "site_links.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     yield module
-    del sys.modules[spec.name]
+    del sys.modules[name]
+
+
+@pytest.fixture
+def site_links():
+    yield from script("site_links")
+
+
+@pytest.fixture
+def external_links():
+    yield from script("external_links")
+
+
+def test_links_to_other_sites_are_those_of_the_list(external_links):
+    found = external_links.external_links()
+    recorded = external_links.LIST.read_text().split()
+    assert len(found) > 10
+    assert list(found) == recorded, "`python scripts/external_links.py --record` writes the list"
+    assert {address: why for address in found if (why := external_links.why_wrong(address))} == {}
+    for address in ("http://example.org", "https://example", "https://a b.org", "https://example.org/a//b"):
+        assert external_links.why_wrong(address), address
+    for address in ("https://example.org:99999/", "https://example.org/%zz", "https://me@example.org/"):
+        assert external_links.why_wrong(address), address
+
+
+def test_versions_of_the_site_begin_with_this_one():
+    version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    versions = json.loads((SITE / "versions.json").read_text())
+    assert versions[0]["version"] == version
+    assert all(set(one) == {"name", "version"} for one in versions)
 
 
 def test_links_that_lead_nowhere_are_found(site_links, tmp_path):
@@ -100,7 +129,7 @@ def test_links_that_lead_nowhere_are_found(site_links, tmp_path):
     (tmp_path / "picture.png").write_bytes(b"")
     (tmp_path / "index.html").write_text(
         '<h1 id="top">A</h1><img src="picture.png"><a href="folder/other.html#here"></a><a href="#top"></a>'
-        '<a href="https://example.org/gone"></a>'
+        '<a href="https://example.org/gone"></a><a href="../0.0.1/index.html"></a>'
     )
     (tmp_path / "folder" / "other.html").write_text('<p id="here"></p><a href="../index.html#top">back</a>')
     assert site_links.broken_links(tmp_path) == []
