@@ -1,4 +1,4 @@
-"""Conan recipe of the library and the program. Not built: see packaging/README.md."""
+"""Conan recipe of the library and the program. What was run: see packaging/README.md."""
 
 from pathlib import Path
 
