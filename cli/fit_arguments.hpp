@@ -94,8 +94,8 @@ struct FitArguments {
   // The last line: the model file; and a warning, if there is one.
   void print_written(const std::string& warning) const;
 
-  // A column that is no input, whatever --ignore says.
-  void ignore(const std::string& column);
+  // A number for each row, of a column of numbers that is then no input: rows of one group are left out together.
+  std::vector<Index> read_groups(const std::string& column);
 
  private:
   void check_words();

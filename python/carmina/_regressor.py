@@ -14,6 +14,7 @@ from carmina import losses, theory
 from carmina._derived import Derivatives
 from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
+from carmina._left_out import leave_out
 from carmina._machine import FitTask
 from carmina._processes import fit_together
 from carmina._progress import Callback, reporting
@@ -216,6 +217,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         sample_weight: ArrayLike | None = None,
         *,
         noise_variance: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        contiguous: bool = False,
         communicator: Any = None,
         callback: Callback | None = None,
     ) -> KernelRegressor:
@@ -234,6 +237,13 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             The variance of each row's noise, where it is known: rows weigh in proportion to 1 / variance,
             and deviations are those of the noise that is given, not of one that is estimated. `noise_` is
             then its harmonic mean, that of a row of weight 1. Squared loss.
+        groups : array_like of shape (n,) or None
+            What each row belongs to, such as a track or a station. Wherever the data choose, rows of one
+            group are left out together: left out one by one, rows of a track are predicted from their
+            neighbours, and widths are chosen that fail between tracks (`report_.text` says where that shows).
+            Intervals by "cv+" and "split" leave whole groups out too.
+        contiguous : bool, default=False
+            The same with stretches of consecutive rows, a tenth each, in the place of groups.
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
@@ -250,8 +260,14 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             if not isinstance(loss_or_name(self.loss), losses.Squared):
                 raise ValueError(f"noise_variance is for the squared loss, found {self.loss!r}")
             sample_weight, unit = weights_of_noise(noise_variance, sample_weight, len(X))
+
+        def fitted() -> KernelRegressor:
+            task = self._prepare(X, y, sample_weight)
+            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            return self._fit_and_keep(task)
+
         with reporting(self, callback):
-            fit_together(self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight)))
+            fit_together(self, communicator, fitted)
         if unit is not None and self._machine.noise is not None:
             self._machine = self._machine.with_noise(unit)
         return self
