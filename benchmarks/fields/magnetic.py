@@ -79,8 +79,8 @@ def choose(data: readings.Readings, components: int, models: list[str]) -> None:
     X = inputs(data.places, data.sensor)
     print("| model | width | alpha | error of run 3 | in 90 % band |\n|---|---:|---:|---:|---:|")
     for name in models:
-        for width in (0.25, 0.4, 0.6):
-            for alpha in (1.0, 10.0, 100.0):
+        for width in (0.25, 0.4, 0.6, 0.9):
+            for alpha in (0.1, 1.0, 10.0, 100.0):
                 fitted = Model(name, (width, alpha), components).learn(X[seen], data.field[seen])
                 mean, std = fitted.predict(X[judged])
                 errors = mean - data.field[judged]
