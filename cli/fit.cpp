@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct FitCommand : FitArguments {
-  std::string alpha = "auto";
+  std::string alpha = "auto", groups;
   CheckpointOptions checkpoint;
   bool resumed = false, json = false;
 
@@ -30,6 +30,13 @@ struct FitCommand : FitArguments {
     const auto scores = alpha_score_names();
     if (std::find(scores.begin(), scores.end(), alpha) != scores.end()) fit.alpha_by = parse_alpha_score(alpha);
     check(line);
+    require(!is_mixture() || (groups.empty() && !fit.contiguous),
+            "--groups and --contiguous are for kernels whose width or alpha is chosen by left-out rows, found {}",
+            MixtureArguments::kernel);
+    if (!groups.empty()) {
+      require(!processes(), "--groups is for one process; start it without mpirun");
+      fit.groups = read_groups(groups);
+    }
     fit.automatic_loss = leaves_loss(alpha != "auto");
     if (checkpoint) {
       if (speaks()) check_output(checkpoint.path, {data});
@@ -136,6 +143,13 @@ void add_fit(CLI::App& program) {
                                it->alpha))
       ->type_name("auto|NUMBER|leave_one_out|gcv|evidence")
       ->check(looks_like_number({"auto", "leave_one_out", "gcv", "evidence"}));
+  command
+      ->add_option("--groups", it->groups,
+                   "A column of numbers, no input: where the data choose, rows with the same one, such as a track, are "
+                   "left out together")
+      ->type_name("NAME");
+  command->add_flag("--contiguous", it->fit.contiguous,
+                    "Where the data choose, tenths of consecutive rows are left out, as suits a time series");
   command
       ->add_option("--checkpoint", it->checkpoint.path,
                    "Keep the state of the fit in this file while it runs: the same fit, started again after it was "

@@ -7,7 +7,9 @@
 #include <carmina/kernels/parse_kernel.hpp>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include "core/words.hpp"
+#include "data/choose_columns.hpp"
 #include "data/data_rows.hpp"
 
 #include "columns.hpp"
@@ -158,8 +160,23 @@ double FitArguments::unit_of_noise(RowSource<T>& rows, const NoiseRows<T>& noise
 template double FitArguments::unit_of_noise(RowSource<float>&, const NoiseRows<float>&) const;
 template double FitArguments::unit_of_noise(RowSource<double>&, const NoiseRows<double>&) const;
 
-void FitArguments::ignore(const std::string& column) {
+std::vector<Index> FitArguments::read_groups(const std::string& column) {
+  require(data != "-", "--groups: DATA is read twice for them, so that it must be a file");
+  auto table = open_data(data, 0, fit.execution.memory_budget);
+  const std::vector<Index> found = columns_by_name(column, table->columns(), data, "group");
+  require(found.size() == 1, "--groups takes one column, found '{}'", column);
+  ColumnRoles roles{found, {}};
+  table = encoded_table(std::move(table), roles, nullptr);  // other columns may hold text
+  TableRows<double> rows(std::move(table), nullptr, roles, false);
+  std::map<double, Index> numbers;
+  std::vector<Index> groups;
+  DataRows<double>(rows).for_blocks("reading", fit.execution, [&](const RowBlock<double>& block) {
+    for (Index i = 0; i < block.rows; ++i) {
+      groups.push_back(numbers.emplace(block.inputs()(i, 0), std::ssize(numbers)).first->second);
+    }
+  });
   columns_.ignored += (columns_.ignored.empty() ? "" : ",") + column;
+  return groups;
 }
 
 void FitArguments::check(ProgressLine& line) {

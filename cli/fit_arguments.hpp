@@ -100,8 +100,8 @@ struct FitArguments {
 
   // Declares --noise-variance, of the commands that fit once.
   void add_noise(CLI::App& command);
-  // A column that is no input, whatever --ignore says.
-  void ignore(const std::string& column);
+  // A number for each row, of a column of numbers that is then no input: rows of one group are left out together.
+  std::vector<Index> read_groups(const std::string& column);
 
  private:
   void check_words();

@@ -4,11 +4,8 @@
 #include <carmina/core/error.hpp>
 #include <carmina/models/tune.hpp>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include "data/choose_columns.hpp"
-#include "data/data_rows.hpp"
 
 #include "commands.hpp"
 #include "fit_arguments.hpp"
@@ -85,33 +82,16 @@ struct TuneCommand : FitArguments {
       return;
     }
     check(line);
-    if (!groups.empty()) read_groups();
+    if (!groups.empty()) {
+      require(by == "cv", "--groups are left out in folds, --by cv; found {}", by);
+      tune_options.groups = read_groups(groups);
+    }
     for (const double kappa : kappas) tune_options.losses.push_back(make_loss_with("kappa", kappa));
     for (const double epsilon : epsilons) tune_options.losses.push_back(make_loss_with("epsilon", epsilon));
     with_rows([&](auto& rows) { tune_rows(rows, line); });
   }
 
  private:
-  // Of a column of numbers, which is then no input.
-  void read_groups() {
-    require(by == "cv", "--groups are left out in folds, --by cv; found {}", by);
-    require(data != "-", "--groups: DATA is read twice for them, so that it must be a file");
-    auto table = open_data(data, 0, fit.execution.memory_budget);
-    const std::vector<Index> found = columns_by_name(groups, table->columns(), data, "group");
-    require(found.size() == 1, "--groups takes one column, found '{}'", groups);
-    ColumnRoles roles{found, {}};
-    table = encoded_table(std::move(table), roles, nullptr);  // other columns may hold text
-    TableRows<double> rows(std::move(table), nullptr, roles, false);
-    std::map<double, Index> numbers;
-    DataRows<double>(rows).for_blocks("reading", fit.execution, [&](const RowBlock<double>& block) {
-      for (Index i = 0; i < block.rows; ++i) {
-        const double group = block.inputs()(i, 0);
-        tune_options.groups.push_back(numbers.emplace(group, std::ssize(numbers)).first->second);
-      }
-    });
-    ignore(groups);
-  }
-
   template <Real T>
   void learn_rows(RowSource<T>& rows, ProgressLine& line) {
     double seconds = 0;

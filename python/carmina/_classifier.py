@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from carmina import _core, _frames, kernels, losses, outputs
 from carmina._calibration import Calibration, Conformity, by_class, calibrate, left_out
 from carmina._kernels import is_scalar
+from carmina._left_out import leave_out
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._processes import fit_together
 from carmina._progress import Callback, reporting
@@ -116,6 +117,8 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
+        contiguous: bool = False,
         communicator: Any = None,
         callback: Callback | None = None,
     ) -> KernelClassifier:
@@ -129,17 +132,25 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
             Labels of any type that can be sorted.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        groups : array_like of shape (n,) or None
+        contiguous : bool, default=False
+            What is left out together where the data choose, as for `KernelRegressor`.
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
         callback : function of one Step, or None
             As for `KernelRegressor`.
         """
-        with reporting(self, callback):
-            return fit_together(self, communicator, lambda: self._fit_rows(X, y, sample_weight))
 
-    def _fit_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> KernelClassifier:
-        task = self._prepare(X, y, sample_weight)
+        def fitted() -> KernelClassifier:
+            task = self._prepare(X, y, sample_weight)
+            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            return self._fit_rows(task)
+
+        with reporting(self, callback):
+            return fit_together(self, communicator, fitted)
+
+    def _fit_rows(self, task: FitTask) -> KernelClassifier:
         self._conformity = None
         self._fit_task(task)
         if self.calibrate:

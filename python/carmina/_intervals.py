@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from carmina import kernels
+from carmina._left_out import parts_of
 from carmina._machine import FitTask, KernelMachineEstimator
 from carmina._validation import input_names, number, one_of
 
@@ -68,6 +69,7 @@ class RefittedIntervals(KernelMachineEstimator):
         if self._processes is not None:
             return  # the others have theirs
         self._training = (task.X, task.Y, task.weights)
+        self._together_out = task.options.groups, task.options.contiguous
 
     def _forget_rows(self) -> None:
         vars(self).pop("_training", None)
@@ -106,14 +108,17 @@ class RefittedIntervals(KernelMachineEstimator):
         low, high = interval(X, coverage, joint)
         return np.stack([low, high], axis=-1).astype(self._machine.dtype)
 
-    def _weighted_rows(self) -> NDArray:
-        """In a random order that follows from the seed of the fit."""
+    def _parts(self, count: int) -> list[NDArray]:
+        """The rows with a weight and a target in so many parts, drawn by the seed of the fit; groups and
+        stretches that the fit left out together stay together."""
         _, Y, weights = self._training
         seen = ~np.isnan(Y).all(axis=1)
         rows = np.flatnonzero(seen if weights is None else seen & (weights > 0))
         if len(rows) < 2:
             raise ValueError(f"predict_interval: at least 2 rows are needed, found {len(rows)}")
-        return np.random.default_rng(self._machine.record["random_state"]).permutation(rows)
+        groups, contiguous = self._together_out
+        parts = parts_of(rows, count, groups, contiguous, self._machine.record["random_state"])
+        return [np.sort(part) for part in parts]
 
     def _refit(self, rows: NDArray) -> Any:
         """A fit to these rows, whatever it chooses chosen by them alone."""
@@ -126,7 +131,13 @@ class RefittedIntervals(KernelMachineEstimator):
             part.set_params(kernel=part.kernel._found_in(input_names(self), firsts))
         if encoder is not None and encoder.wrapped:
             part.set_params(wrap=None)._wrapped_inputs = encoder.wrapped
-        part.fit(X[rows], y, None if weights is None else weights[rows])
+        groups, contiguous = self._together_out
+        of_rows = np.asarray(groups)[rows] if groups else None
+        if of_rows is not None and len(np.unique(of_rows)) < 2:
+            of_rows = None
+        part.fit(
+            X[rows], y, None if weights is None else weights[rows], groups=of_rows, contiguous=contiguous
+        )
         part._forget_rows()
         return part
 
@@ -141,8 +152,7 @@ class RefittedIntervals(KernelMachineEstimator):
         refits = vars(self).setdefault("_refits", {})
         training, Y, weights = self._training
         if "split" not in refits:
-            rows = self._weighted_rows()
-            seen, held = np.sort(rows[: (len(rows) + 1) // 2]), np.sort(rows[(len(rows) + 1) // 2 :])
+            seen, held = self._parts(2)
             part = self._refit(seen)
             unit = part._band_unit(training[held], Y[seen])
             refits["split"] = part, seen, held, self._scores(part, held) / unit
@@ -159,8 +169,8 @@ class RefittedIntervals(KernelMachineEstimator):
         refits = vars(self).setdefault("_refits", {})
         _, Y, weights = self._training
         if "cv+" not in refits:
-            rows = self._weighted_rows()
-            folds = [np.sort(fold) for fold in np.array_split(rows, min(FOLDS, len(rows)))]
+            folds = self._parts(FOLDS)
+            rows = np.concatenate(folds)
             parts = [self._refit(np.sort(np.setdiff1d(rows, fold))) for fold in folds]
             refits["cv+"] = folds, parts, [self._scores(*pair) for pair in zip(parts, folds)]
         folds, parts, by_fold = refits["cv+"]

@@ -13,6 +13,7 @@ from sklearn.metrics import d2_pinball_score
 
 from carmina import losses, outputs
 from carmina._intervals import RefittedIntervals, checked_coverage
+from carmina._left_out import leave_out
 from carmina._machine import FitTask, prediction_frame
 from carmina._processes import fit_together
 from carmina._progress import Callback, reporting
@@ -89,6 +90,8 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
+        contiguous: bool = False,
         communicator: Any = None,
         callback: Callback | None = None,
     ) -> JointQuantileRegressor:
@@ -102,16 +105,23 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
             NaN is a missing target: the row is ignored, and `report_.message` says how many were.
         sample_weight : array_like of shape (n,) or None
             A weight means repetition: 2 stands for the row twice, 0 for a removed row.
+        groups : array_like of shape (n,) or None
+        contiguous : bool, default=False
+            What is left out together where the data choose, as for `KernelRegressor`.
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
         callback : function of one Step, or None
             As for `KernelRegressor`.
         """
+
+        def fitted() -> JointQuantileRegressor:
+            task = self._prepare(X, y, sample_weight)
+            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            return self._fit_and_keep(task)
+
         with reporting(self, callback):
-            return fit_together(
-                self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight))
-            )
+            return fit_together(self, communicator, fitted)
 
     def _prepare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> FitTask:
         name = getattr(y, "name", None)

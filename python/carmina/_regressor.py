@@ -14,6 +14,7 @@ from carmina import losses, theory
 from carmina._derived import Derivatives
 from carmina._deviations import Deviations
 from carmina._incremental import LearningInParts
+from carmina._left_out import leave_out
 from carmina._machine import FitTask
 from carmina._processes import fit_together
 from carmina._progress import Callback, reporting
@@ -220,6 +221,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         sample_weight: ArrayLike | None = None,
         *,
         noise_variance: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        contiguous: bool = False,
         communicator: Any = None,
         callback: Callback | None = None,
     ) -> KernelRegressor:
@@ -239,6 +242,13 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
             and deviations are those of the noise that is given, not of one that is estimated. `noise_` is
             that of a row of weight 1: where `alpha` is a number or "evidence" the harmonic mean, else, where
             alpha is chosen by rows left out, the least. Squared loss.
+        groups : array_like of shape (n,) or None
+            What each row belongs to, such as a track or a station. Wherever the data choose, rows of one
+            group are left out together: left out one by one, rows of a track are predicted from their
+            neighbours, and widths are chosen that fail between tracks (`report_.text` says where that shows).
+            Intervals by "cv+" and "split" leave whole groups out too.
+        contiguous : bool, default=False
+            The same with stretches of consecutive rows, a tenth each, in the place of groups.
         communicator : mpi4py communicator, or an object with rank, size, send and receive, or None
             Several processes fit one model: each calls `fit` with its own rows, which follow those of the
             processes before it, and all get the same model (docs/several-machines.md).
@@ -256,8 +266,14 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
                 raise ValueError(f"noise_variance is for the squared loss, found {self.loss!r}")
             chooses = isinstance(self.alpha, str) and self.alpha != "evidence"
             sample_weight, unit = weights_of_noise(noise_variance, sample_weight, len(X), chooses)
+
+        def fitted() -> KernelRegressor:
+            task = self._prepare(X, y, sample_weight)
+            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            return self._fit_and_keep(task)
+
         with reporting(self, callback):
-            fit_together(self, communicator, lambda: self._fit_and_keep(self._prepare(X, y, sample_weight)))
+            fit_together(self, communicator, fitted)
         if unit is not None and self._machine.noise is not None:
             self._machine = self._machine.with_noise(unit)
         return self

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from carmina import _core, kernels, losses
 from carmina._field_by_name import FieldByName
+from carmina._left_out import group_numbers
 from carmina._machine import KernelMachineEstimator
 from carmina._spectral_mixture import SpectralMixtureRegressor
 from carmina._validation import integer, left_open, length_scale_of, loss_or_name, number, one_of
@@ -184,7 +185,7 @@ def tune(
         by=one_of("by", by, ["cv", "leave_one_out", "gcv"]),
         folds=integer("folds", folds),
         contiguous=bool(contiguous),
-        groups=_group_numbers(groups),
+        groups=group_numbers(groups, "tune"),
         **estimator._resources(),
     )
     if message:
@@ -274,17 +275,6 @@ def _tune_mixtures(
         best.set_params(random_state=task[3].seed)
     index = next(i for i, trial in enumerate(trials) if trial["n_mixtures"] == chosen["n_mixtures"])
     return TuneResult(best._take(machine, task), chosen, index, trials)
-
-
-def _group_numbers(groups: ArrayLike | None) -> list[int]:
-    if groups is None:
-        return []
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(
-            f"tune: groups must have a label for each row, found an array of {labels.ndim} dimensions"
-        )
-    return np.unique(labels, return_inverse=True)[1].tolist()
 
 
 def _ways(*values: Any) -> list[tuple[str, Any]]:

@@ -6,13 +6,23 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from carmina import _core, _parquet
 from carmina._files import existing
 from carmina._validation import integer, seed_of
 
-__all__ = ["Dataset", "Sinusoids", "Table", "friedman", "read", "sinusoids", "vector_field"]
+__all__ = [
+    "Dataset",
+    "Drifters",
+    "Sinusoids",
+    "Table",
+    "drifters",
+    "friedman",
+    "read",
+    "sinusoids",
+    "vector_field",
+]
 
 
 class Dataset(NamedTuple):
@@ -21,6 +31,28 @@ class Dataset(NamedTuple):
     X: NDArray
     Y: NDArray
     clean: NDArray
+
+
+class Drifters(NamedTuple):
+    """Tracks in a current that moves: X (n, 3), place x, y and time of each reading; velocities Y (n, 2);
+    `clean`, Y without noise; `tracks` (n,), the number of the track that each row is of; and what the current
+    was made of: `speed`, `size` and `drift` of its eddies."""
+
+    X: NDArray
+    Y: NDArray
+    clean: NDArray
+    tracks: NDArray
+    speed: float
+    size: float
+    drift: float
+
+    def current(self, X: ArrayLike) -> NDArray:
+        """The true velocities (n, 2) at rows of x, y and time."""
+        return _core.eddies(np.asarray(X, dtype=float), self.speed, self.size, self.drift)[0]
+
+    def stream_function(self, X: ArrayLike) -> NDArray:
+        """ψ (n,) of the current (∂ψ/∂y, −∂ψ/∂x) at rows of x, y and time."""
+        return _core.eddies(np.asarray(X, dtype=float), self.speed, self.size, self.drift)[1]
 
 
 class Sinusoids(NamedTuple):
@@ -179,6 +211,65 @@ def vector_field(
             seed=seed_of(random_state),
         )
     )
+
+
+def drifters(
+    n_tracks: int = 60,
+    *,
+    readings: int = 30,
+    interval: float = 0.2,
+    extent: float = 10.0,
+    duration: float = 10.0,
+    speed: float = 1.0,
+    size: float = 5.0,
+    drift: float = 0.5,
+    noise: float = 0.1,
+    random_state: int | np.random.RandomState | np.random.Generator | None = None,
+) -> Drifters:
+    """Drifters carried along by eddies that travel: ψ(x, y, t) = speed/k sin(k (x − drift t)) sin(k y) with
+    k = π / size, the current being (∂ψ/∂y, −∂ψ/∂x), which has no sources.
+
+    Parameters
+    ----------
+    n_tracks : int
+        Number of drifters.
+    readings, interval
+        Readings of each, and the time between two of them.
+    extent, duration : float
+        Drifters are dropped at random in the square [0, extent]², at a random time in [0, duration].
+    speed : float
+        Largest velocity of each component.
+    size : float
+        Side of an eddy; neighbours turn against each other.
+    drift : float
+        Velocity at which the eddies travel along x.
+    noise : float
+        Standard deviation added to each component of a velocity.
+    random_state : int, generator or None
+        An integer is the seed itself.
+
+    Examples
+    --------
+    >>> from carmina import datasets
+    >>> data = datasets.drifters(4, readings=25, random_state=0)
+    >>> data.X.shape, data.Y.shape, data.tracks[[0, 24, 25, 99]].tolist()
+    ((100, 3), (100, 2), [0, 0, 1, 3])
+    >>> bool((data.current(data.X) == data.clean).all())
+    True
+    """
+    X, Y, clean, tracks = _core.drifters(
+        integer("n_tracks", n_tracks),
+        readings=integer("readings", readings),
+        interval=interval,
+        extent=extent,
+        duration=duration,
+        speed=speed,
+        size=size,
+        drift=drift,
+        noise=noise,
+        seed=seed_of(random_state),
+    )
+    return Drifters(X, Y, clean, np.array(tracks), float(speed), float(size), float(drift))
 
 
 def sinusoids(

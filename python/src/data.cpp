@@ -73,6 +73,38 @@ void bind_data(nb::module_& m) {
       },
       nb::arg("kind"), nb::arg("n"), nb::kw_only(), nb::arg("tau"), nb::arg("half_width"), nb::arg("noise"),
       nb::arg("grid"), nb::arg("seed"));
+  // (X, Y, clean, tracks)
+  m.def(
+      "drifters",
+      [](Index n_tracks, Index readings, double interval, double extent, double duration, double speed, double size,
+         double drift, double noise, std::uint64_t seed) {
+        const DrifterOptions options{.readings = readings,
+                                     .interval = interval,
+                                     .extent = extent,
+                                     .duration = duration,
+                                     .speed = speed,
+                                     .size = size,
+                                     .drift = drift,
+                                     .noise = noise,
+                                     .seed = seed};
+        Drifters data = [&] {
+          const Unlocked unlocked;
+          return drifters(n_tracks, options);
+        }();
+        return nb::make_tuple(to_numpy(std::move(data.X)), to_numpy(std::move(data.Y)), to_numpy(std::move(data.clean)),
+                              data.tracks);
+      },
+      nb::arg("n_tracks"), nb::kw_only(), nb::arg("readings"), nb::arg("interval"), nb::arg("extent"),
+      nb::arg("duration"), nb::arg("speed"), nb::arg("size"), nb::arg("drift"), nb::arg("noise"), nb::arg("seed"));
+  // The current (n, 2) and the stream function (n,) at rows of x, y, time.
+  m.def(
+      "eddies",
+      [](nb::handle X, double speed, double size, double drift) {
+        const DrifterOptions options{.speed = speed, .size = size, .drift = drift};
+        const Matrix<double> rows = to_matrix(X, "drifters: X");
+        return nb::make_tuple(to_numpy(eddy_current(rows, options)), to_numpy(eddy_stream_function(rows, options)));
+      },
+      nb::arg("X"), nb::arg("speed"), nb::arg("size"), nb::arg("drift"));
   // (X, Y, clean, weights, frequencies, noise)
   m.def(
       "sinusoids",

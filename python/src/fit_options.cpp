@@ -91,6 +91,8 @@ void bind_fit_options(nb::module_& m) {
             return alpha_score_name(*o.alpha_by);
           },
           [](FitOptions& o, const std::string& score) { o.alpha_by = parse_alpha_score(score); })
+      .def_rw("groups", &FitOptions::groups)
+      .def_rw("contiguous", &FitOptions::contiguous)
       .def_rw("fit_intercept", &FitOptions::fit_intercept)
       .def_prop_rw(
           "scale_inputs", [](const FitOptions& o) { return input_scaling_name(o.scale_inputs); },

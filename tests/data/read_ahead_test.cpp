@@ -9,7 +9,7 @@ namespace carmina::testing {
 namespace {
 
 template <class T>
-TableRows<T> rows_of(const std::string& path, const std::string& targets = "1") {
+TableRows<T> table_of(const std::string& path, const std::string& targets = "1") {
   auto reader = open_table(path);
   auto roles = choose_columns(reader->columns(), targets, path);
   return TableRows<T>(std::move(reader), std::move(roles), false);
@@ -54,8 +54,8 @@ TYPED_TEST(ReadAheadOf, GivesTheSameRowsInBlocksOfAnySize) {
   std::mt19937 random(1);
   for (const auto& path : {csv, dir.path("f.npy")}) {
     for (const Index largest : {1, 3, 50, 300}) {
-      auto plain = rows_of<T>(path);
-      ReadAhead<T> ahead(rows_of<T>(path));
+      auto plain = table_of<T>(path);
+      ReadAhead<T> ahead(table_of<T>(path));
       EXPECT_EQ(ahead.dim_in(), 2);
       EXPECT_EQ(ahead.dim_out(), 1);
       for (int pass = 0; pass < 3; ++pass) {
@@ -85,9 +85,9 @@ TYPED_TEST(ReadAheadOf, FailsWhereTheRowIsAskedFor) {
   for (const Index bad : {1, 37, 99}) {
     const auto path = dir.file("f.csv", numbered_csv(100, bad));
     for (int trial = 0; trial < 20; ++trial) {
-      ReadAhead<T> ahead(rows_of<T>(path));
+      ReadAhead<T> ahead(table_of<T>(path));
       for (int pass = 0; pass < 2; ++pass) {
-        auto plain = rows_of<T>(path);
+        auto plain = table_of<T>(path);
         const Index fixed = std::uniform_int_distribution<Index>(1, 40)(random);
         for (Index seen = 0; seen <= bad;) {
           const Index size = trial % 2 == 0 ? fixed : std::uniform_int_distribution<Index>(1, 40)(random);
@@ -110,14 +110,14 @@ TYPED_TEST(ReadAheadOf, StopsInTheMiddle) {
   TempDir dir;
   const auto path = dir.file("f.csv", numbered_csv(20'000));
   for (const Index size : {1, 100, 15'000}) {
-    ReadAhead<T> ahead(rows_of<T>(path));
+    ReadAhead<T> ahead(table_of<T>(path));
     for (int pass = 0; pass < 5; ++pass) {
       EXPECT_EQ(ahead.next(size).inputs()(0, 0), T(0));
       ahead.rewind();
     }
     EXPECT_EQ(ahead.next(size).rows, size);
   }  // the thread is reading now
-  const ReadAhead<T> unused(rows_of<T>(path));
+  const ReadAhead<T> unused(table_of<T>(path));
 }
 
 // A block stays as it is while the next one is being read.
@@ -127,7 +127,7 @@ TYPED_TEST(ReadAheadOf, LeavesTheCallersBlockAlone) {
   const Index n = 50'000;
   const Matrix<double> values = Vector<double>::LinSpaced(2 * n, 0, 2 * n - 1).reshaped<Eigen::RowMajor>(n, 2);
   write_table(dir.path("f.npy"), {}, values);
-  ReadAhead<T> ahead(rows_of<T>(dir.path("f.npy")));
+  ReadAhead<T> ahead(table_of<T>(dir.path("f.npy")));
   for (Index at = 0; at < n; at += 5000) {
     const auto block = ahead.next(5000);
     ASSERT_EQ(block.rows, 5000);
@@ -142,7 +142,7 @@ TYPED_TEST(ReadAheadOf, LeavesTheCallersBlockAlone) {
 TEST(ReadAhead, CountsItsMemory) {
   TempDir dir;
   const auto path = dir.file("f.csv", numbered_csv(10));
-  const ReadAhead<float> ahead(rows_of<float>(path));
+  const ReadAhead<float> ahead(table_of<float>(path));
   // Two buffers of three floats and a position, and cells of three doubles.
   EXPECT_EQ(ahead.held_bytes(1000), 1000 * (2 * (3 * 4 + 8) + 3 * 8));
   EXPECT_LT(ahead.held_bytes(1'000'000), 1'000'000 * (2 * (3 * 4 + 8) + 1));

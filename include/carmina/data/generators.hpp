@@ -1,9 +1,10 @@
-// data/generators.hpp -- data sets whose truth is known: Friedman's functions, the five-Gaussian vector field and sums
-// of sinusoids.
+// data/generators.hpp -- data sets whose truth is known: Friedman's functions, the five-Gaussian vector field, drifters
+// in a current that moves, and sums of sinusoids.
 #pragma once
 #include <carmina/core/matrix.hpp>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace carmina {
 
@@ -53,6 +54,29 @@ struct FieldOptions {
   std::uint64_t seed = 0;
 };
 Dataset vector_field(std::string_view kind, Index n, const FieldOptions& options = {});
+
+// Eddies in the plane that travel along x without changing: the stream function
+//   psi(x, y, t) = speed / k sin(k (x - drift t)) sin(k y),  k = pi / size,
+// whose current (u, v) = (d psi / dy, -d psi / dx) has no sources. Each eddy is a square of side `size`; neighbours
+// turn against each other; the largest velocity of each component is `speed`.
+//
+// Drifters are dropped at times uniform over the duration, at places uniform over a square of side `extent`, and go
+// with the current. Of each, place, time and velocity are read at regular intervals, rows track by track.
+struct DrifterOptions {
+  Index readings = 30;  // of each track
+  double interval = 0.2;
+  double extent = 10, duration = 10;
+  double speed = 1, size = 5, drift = 0.5;
+  double noise = 0.1;  // standard deviation of each component of a velocity
+  std::uint64_t seed = 0;
+};
+// X (n, 3) holds x, y, t: the current (n, 2).
+Matrix<double> eddy_current(ConstView<double> X, const DrifterOptions& options = {});
+Vector<double> eddy_stream_function(ConstView<double> X, const DrifterOptions& options = {});
+struct Drifters : Dataset {   // X (n, 3): x, y, t; Y (n, 2)
+  std::vector<Index> tracks;  // (n), the track that each row is of
+};
+Drifters drifters(Index n_tracks, const DrifterOptions& options = {});
 
 // [Jung2019, Eq. (17)]  y(t) = sum_q w_q sin(2 pi a_q t) + b_q eps_tq at t = 0, step, 2 step, ...
 // w ~ Dirichlet(theta): "almost" equal theta_q = 100, "half" 100 for the first half of the q and 1 for the others,

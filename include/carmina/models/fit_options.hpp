@@ -84,6 +84,10 @@ struct FitOptions : EarlyStopping {
   // Squared loss: alpha is the best of these by a score of their path, in the place of the one above.
   std::optional<AlphaScore> alpha_by;
   std::vector<double> alphas;  // none: path_alphas()
+  // What is chosen by errors of left-out rows: rows with one number, such as a track or a station, are left out
+  // together, or stretches of consecutive rows, a tenth each. Else each row by itself.
+  std::vector<Index> groups;  // a number for each row, or none
+  bool contiguous = false;
   bool fit_intercept = true;
   InputScaling scale_inputs = InputScaling::automatic;
   // The first of each pair of inputs that stand for a number that wraps round (data/input_encoder.hpp): both are scaled
@@ -123,6 +127,7 @@ struct FitOptions : EarlyStopping {
   // What is approximated by; where that is open, what without_choices() has. A sketch is neither.
   bool fourier() const;
   bool exact() const;
+  bool leaves_groups_out() const { return contiguous || !groups.empty(); }
   bool learns_in_parts() const;  // fit_further() and merge() take its machines, whatever the data choose
   // Whether the width of the kernel comes from the data.
   bool width_from_data() const { return !kernel && !length_scale; }

@@ -1,6 +1,7 @@
 // models/choose/approximations.cpp -- what costs no more and errs less.
 #include "models/choose/approximations.hpp"
 #include "models/choose/choose.hpp"
+#include "models/choose/field_errors.hpp"
 #include "models/choose/left_open.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/choose/search.hpp"
@@ -31,14 +32,14 @@ std::vector<double> alphas_around(double alpha, int below, int above) {
   return alphas;
 }
 
-// Of a path with left-out rows on the held rows, the best point; the grid moves on while its end is best.
-template <Real T>
-PathPoint best_of_path(const HeldRows<T>& held, const FitOptions& options, std::vector<double> alphas) {
+// The best point of paths with left-out rows, points(alphas); the grid moves on while its end is best.
+template <Real T, class Points>
+PathPoint best_of_points(std::vector<double> alphas, const Points& points_at) {
   PathPoint best{0, 0, 0, 0, std::numeric_limits<double>::infinity()};
   for (int extension = 0; extension < 5; ++extension) {
-    const auto path = fit_path<T>(held.X, held.Y, options, alphas, true, held.weights_or_null());
-    const std::size_t at = best_point(path.points(), AlphaScore::leave_one_out);
-    const PathPoint& point = path.points()[at];
+    const std::vector<PathPoint> points = points_at(alphas);
+    const std::size_t at = best_point(points, AlphaScore::leave_one_out);
+    const PathPoint& point = points[at];
     if (*point.leave_one_out < *best.leave_one_out) best = point;
     if (at > 0 && at + 1 < alphas.size()) break;
     alphas = at == 0 ? alphas_around(alphas.front(), 10, 0) : alphas_around(alphas.back(), 0, 10);
@@ -47,6 +48,42 @@ PathPoint best_of_path(const HeldRows<T>& held, const FitOptions& options, std::
     if (alphas.size() < 2) break;
   }
   return best;
+}
+
+template <Real T>
+PathPoint best_of_path(const HeldRows<T>& held, const FitOptions& options, std::vector<double> alphas) {
+  FitOptions apart = options;  // each row by itself
+  apart.groups.clear();
+  apart.contiguous = false;
+  return best_of_points<T>(std::move(alphas), [&](const std::vector<double>& at) {
+    return std::vector<PathPoint>(fit_path<T>(held.X, held.Y, apart, at, true, held.weights_or_null()).points());
+  });
+}
+
+// What is known of all rows.
+struct AllRows {
+  const DataSummary& summary;
+  Index rows;
+  Kernel kernel(const FitOptions& options) const { return resolve_kernel(summary, *options.transform, options); }
+};
+
+// The same with groups left out together, by the whole kernel matrix.
+template <Real T>
+PathPoint best_by_rows(const HeldRows<T>& held, const AllRows& all, const FitOptions& options,
+                       std::vector<double> alphas) {
+  const std::vector<Index> groups = groups_of(held.numbers, all.rows, options);
+  if (groups.empty()) return best_of_path(held, options, std::move(alphas));
+  const FieldSystem<T> system(held, all.kernel(options), options);
+  return best_of_points<T>(std::move(alphas), [&](const std::vector<double>& at) {
+    std::vector<PathPoint> points;
+    double least = std::numeric_limits<double>::infinity();
+    for (const double alpha : at) {  // a larger one must be better by a thousandth: the error of the mean is a limit
+      const double error = system.error(alpha, groups);
+      points.push_back({alpha, 0, 0, 0, error > 0.999 * least ? std::max(error, least) : error});
+      least = std::min(least, error);
+    }
+    return points;
+  });
 }
 
 template <Real T>
@@ -123,13 +160,14 @@ Index even(double count) { return static_cast<Index>(count / 2) * 2; }
 // The width of a field with the smallest errors of left-out rows, each with its own alpha: in steps of a factor of two
 // from the median distance, then of its root.
 template <Real T>
-void width_of_field(const HeldRows<T>& held, double median, FitOptions& chosen, SolveReport& report) {
+void width_of_field(const HeldRows<T>& held, const AllRows& all, double median, FitOptions& chosen,
+                    SolveReport& report) {
   FitOptions options = exact_squared(chosen);
   options.kernel_name = options.settled_kernel_name();
   double best = std::numeric_limits<double>::infinity(), width = median;
   const auto better = [&](double at) {
     options.length_scale = at;
-    const PathPoint point = best_of_path(held, options, alphas_around(1e-2, 8, 4));
+    const PathPoint point = best_by_rows(held, all, options, alphas_around(1e-2, 8, 4));
     report.choices.push_back({options.kernel_name, at, "identity", point.alpha, "exact",
                               static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out), false});
     if (!(*point.leave_one_out < best)) return false;
@@ -155,13 +193,19 @@ void width_of_field(const HeldRows<T>& held, double median, FitOptions& chosen, 
 // Grids extend themselves until the best is inside.
 // Returns what alpha of the loss is in that of the squared one.
 template <Real T>
-double alpha_by_path(const HeldRows<T>& held, FitOptions& chosen, SolveReport& report) {
+double alpha_by_path(const HeldRows<T>& held, const AllRows& all, FitOptions& chosen, SolveReport& report) {
   FitOptions options = exact_squared(chosen);
   // A field is about as large as 1 / width^2: in units of its size alpha is the same in metres and in kilometres.
   const bool field = options.kernel && options.kernel->has_differential();
   const double unit = field ? kernel_size(*options.kernel, held.X.cols()) : 1;
   if (field) options.kernel = 1 / unit * *options.kernel;
-  PathPoint best = best_of_path(held, options, path_alphas());
+  PathPoint best = best_by_rows(held, all, options, path_alphas());
+  if (!options.leaves_groups_out()) {
+    const FieldSystem<T> system(held, all.kernel(options), options);
+    report.text += stretches_text(
+        ratio_of_stretches(held.rows(), Vector<double>::Ones(held.rows()),
+                           [&](const std::vector<Index>& groups) { return system.squares(best.alpha, groups); }));
+  }
   best.alpha *= unit;
   report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "identity", best.alpha, "exact",
                             static_cast<double>(held.rows()), std::sqrt(2 * *best.leave_one_out), true});
@@ -193,6 +237,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   const double seen = seen_share(summary);
   const bool squared = std::holds_alternative<Squared>(options.loss);
   const auto table = way_table<T>();
+  const AllRows whole{summary, rows.rows()};
   const auto fits = [&](const FitOptions& given, bool path = false) {
     FitTask task(given, rows.dim_in(), rows.dim_out(), n, sizeof(T));
     task.path = task.leave_one_out = path;
@@ -208,14 +253,16 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     const auto wanted = static_cast<Index>(std::max(50.0, width_rows / p));
     const Kernel by_median = resolve_kernel(summary, *options.transform, options);
     const double median = length_scale(by_median.terms()[0].scalar)[0];
-    width_of_field(some_rows(rows, summary, wanted, options), median, options, report);
+    width_of_field(some_rows(rows, summary, wanted, options), whole, median, options, report);
   }
   if (!options.alpha) {
     auto wanted = static_cast<Index>(std::max(50.0, alpha_rows / (options.differential() ? p : 1.0)));
     if (missing && coupled) wanted = static_cast<Index>(std::max(30.0, alpha_targets / (p * seen)));
-    factor = alpha_by_path(some_rows(rows, summary, wanted, options), options, report);
-    report.text +=
-        format_text("{}alpha {:.3g} by errors of left-out rows", report.text.empty() ? "" : "; ", *options.alpha);
+    SolveReport found;
+    factor = alpha_by_path(some_rows(rows, summary, wanted, options), whole, options, found);
+    report.choices.insert(report.choices.end(), found.choices.begin(), found.choices.end());
+    report.text += format_text("{}alpha {:.3g} by errors of left-out rows{}", report.text.empty() ? "" : "; ",
+                               *options.alpha, found.text);
   }
   const auto say = [&](const std::string& what) { report.text += (report.text.empty() ? "" : "; ") + what; };
   if (approximation_open(options)) {
@@ -268,7 +315,11 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
   for (const char* approximation : {"sub_sample", "fourier"}) {
     trial.approximation = approximation;
     if (!fits(trial, true)) continue;
-    const PathPoint point = best_of_path(held, trial, alphas_around(*options.alpha / factor, 4, 2));
+    // Rows by themselves tell which approximation is better; an alpha that groups have chosen stays.
+    const bool chosen = options.leaves_groups_out();
+    const std::vector<double> alphas =
+        chosen ? std::vector<double>{*options.alpha / factor} : alphas_around(*options.alpha / factor, 4, 2);
+    const PathPoint point = best_of_path(held, trial, alphas);
     report.choices.push_back({options.kernel ? "given" : options.kernel_name, 0, "as chosen", point.alpha,
                               approximation, static_cast<double>(held.rows()), std::sqrt(2 * *point.leave_one_out),
                               false});
@@ -284,7 +335,7 @@ void choose_approximation(DataRows<T>& rows, const DataSummary& summary, bool al
     options.approximation = "fourier";
     return;
   }
-  if (!alpha_given) options.alpha = best->alpha * factor;
+  if (!alpha_given && !options.leaves_groups_out()) options.alpha = best->alpha * factor;
   say(format_text("{} {}: errors of left-out rows are {} on {} rows and {} components", *options.n_components,
                   options.fourier() ? "Fourier features" : "anchors", errors, held.rows(), *trial.n_components));
 }

@@ -1,6 +1,7 @@
 // models/choose/exact_errors.cpp -- errors of left-out rows by the inverse of the kernel matrix; gradients; a sample.
 #include "models/choose/exact_errors.hpp"
 #include "models/choose/kernel_slopes.hpp"
+#include "models/choose/left_out_groups.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/fit/kernel_matrices.hpp"
 
@@ -19,6 +20,7 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
   out.error = std::numeric_limits<double>::infinity();
   Matrix<double> M = exact_gram<double>(kernel, rows.Z, {}, execution);
   M.diagonal() += alpha * rows.weights.cwiseInverse();
+  if (!rows.groups.empty()) return errors_of_groups(rows, std::move(M), execution);
   if (!backend::cholesky(n, M.data(), n, execution)) return out;
   // M^-1 = UᵀU with U = L^-1, of which the diagonal is enough.
   const Matrix<double> U = backend::lower_inverse(n, M.data(), n, execution);
@@ -34,7 +36,7 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
     diagonal -= u.cwiseAbs2() / total;
   }
   out.coefficients = C.leftCols(p);
-  const double rounded = 100 * rows.rounding * rows.rounding * out.coefficients.squaredNorm() / static_cast<double>(p);
+  const double rounded = rounding_error(rows, out.coefficients);
   out.residuals.resize(n, p);
   out.squares.resize(n);
   for (Index i = 0; i < n; ++i) {
@@ -43,8 +45,7 @@ ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, dou
     out.residuals.row(i) = out.coefficients.row(i) * (alpha / w / (1 - taken * (1 - kept)));
     out.squares[i] = out.residuals.row(i).squaredNorm() / static_cast<double>(p) + rounded;
   }
-  out.error = out.squares.dot(rows.weights) / rows.weights.sum();
-  if (!std::isfinite(out.error)) out.error = std::numeric_limits<double>::infinity();
+  out.set_error(rows.weights);
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <carmina/core/execution.hpp>
 #include <carmina/kernels/scalar_kernel.hpp>
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace carmina {
@@ -13,11 +15,16 @@ struct ChoiceRows {
   Matrix<double> Y;        // (n, p), mean 0, variance 1; NaN where a target is missing
   Vector<double> weights;  // (n), positive
   bool intercept = true;
-  double rounding = 0;  // of the kernel values that the fit will have
+  double rounding = 0;             // of the kernel values that the fit will have
+  std::vector<Index> groups = {};  // (n), what is left out together; empty: each row by itself
 
   Index rows() const { return Z.rows(); }
   ChoiceRows at(const std::vector<Index>& numbers) const {
-    return {Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept, rounding};
+    ChoiceRows some{Z(numbers, Eigen::all), Y(numbers, Eigen::all), weights(numbers), intercept, rounding, {}};
+    if (!groups.empty()) {
+      for (const Index i : numbers) some.groups.push_back(groups[static_cast<std::size_t>(i)]);
+    }
+    return some;
   }
 };
 
@@ -26,7 +33,17 @@ struct ExactErrors {
   Vector<double> squares;       // (n), mean over the targets of e_i^2
   Matrix<double> residuals;     // (n, p), e
   Matrix<double> coefficients;  // (n, p), C of f = K C + b
+
+  void set_error(const Vector<double>& weights) {
+    error = squares.dot(weights) / weights.sum();
+    if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
+  }
 };
+
+// What rounded kernel values add to each squared error.
+inline double rounding_error(const ChoiceRows& rows, const Matrix<double>& coefficients) {
+  return 100 * rows.rounding * rows.rounding * coefficients.squaredNorm() / static_cast<double>(rows.Y.cols());
+}
 
 // Exact ridge of the rows. With M = K + alpha W^-1 and G = M^-1 - M^-1 1 (1ᵀ M^-1 1)^-1 1ᵀ M^-1 (M^-1 without an
 // intercept): C = G Y, residuals alpha C_i / w_i, leverages h_i = 1 - alpha G_ii / w_i, and with v_i = min(1, w_i) of
@@ -34,7 +51,7 @@ struct ExactErrors {
 //   e_i = (alpha C_i / w_i) / (1 - v_i h_i / w_i),
 // exactly. Rounded kernel values add about rounding |C_j| to a prediction; ten times that counts as error too. A row of
 // weight 2 and two equal rows give the same: of each, one copy is left out. Where targets are missing, each output has
-// rows of its own (pooled_errors).
+// rows of its own (pooled_errors). Rows with groups are left out with their group (left_out_groups.hpp), all copies.
 ExactErrors exact_errors(const ChoiceRows& rows, const ScalarKernel& kernel, double alpha, const Execution& execution);
 
 // P for the metric M = P Pᵀ of average outer products of gradients: with f = K C + b on rows z,

@@ -1,5 +1,6 @@
 // models/choose/missing_choice.cpp -- the systems of the patterns, one after the other, and samples of their rows.
 #include "models/choose/missing_choice.hpp"
+#include "models/choose/left_out_groups.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,9 @@ namespace carmina {
 namespace {
 
 ChoiceRows part_of(const ChoiceRows& rows, const SeenOutputs& seen) {
-  return {rows.Z(seen.rows, Eigen::all), rows.Y(seen.rows, seen.columns), rows.weights(seen.rows), rows.intercept,
-          rows.rounding};
+  ChoiceRows part = rows.at(seen.rows);
+  part.Y = Matrix<double>(part.Y(Eigen::all, seen.columns));
+  return part;
 }
 
 // Of the rows that one system may have, where there are so many.
@@ -51,6 +53,7 @@ ExactErrors pooled_errors(const ChoiceRows& rows, const ScalarKernel& kernel, do
   for (const SeenOutputs& seen : seen_outputs(rows.Y)) {
     if (seen.rows.size() < 2) continue;  // nothing is left when one is left out
     const ChoiceRows part = part_of(rows, seen);
+    if (!part.groups.empty() && members_of(part.groups).size() < 2) continue;
     const ExactErrors found = exact_errors(part, kernel, alpha, execution);
     if (!std::isfinite(found.error)) return found;
     all.residuals(seen.rows, seen.columns) = found.residuals;

@@ -1,5 +1,6 @@
 // models/choose/search.cpp -- the order of a search: families, scaling, metrics, all rows.
 #include "models/choose/search.hpp"
+#include "models/choose/left_out_groups.hpp"
 #include "models/choose/missing_choice.hpp"
 #include "models/choose/trials.hpp"
 
@@ -48,16 +49,26 @@ TriedSetting best_family(Trials& trials, const ChoiceRows& rows) {
   return *std::min_element(found.begin(), found.end(), smaller_error);
 }
 
-// The mean difference of squared errors is above its standard error.
-bool clearly_better(const Vector<double>& a, const Vector<double>& b, const Vector<double>& weights) {
+// The mean difference of squared errors is above its standard error; rows of a group are not independent, their sums
+// are.
+bool clearly_better(const Vector<double>& a, const Vector<double>& b, const ChoiceRows& rows) {
   const Vector<double> gain = b - a;
-  const double total = weights.sum(), mean = gain.dot(weights) / total;
-  const double variance = (gain.array() - mean).square().matrix().dot(weights) / total;
-  return mean > std::sqrt(variance / total);
+  const double total = rows.weights.sum(), mean = gain.dot(rows.weights) / total;
+  if (rows.groups.empty()) {
+    const double variance = (gain.array() - mean).square().matrix().dot(rows.weights) / total;
+    return mean > std::sqrt(variance / total);
+  }
+  double squares = 0;
+  for (const std::vector<Index>& group : members_of(rows.groups)) {
+    double sum = 0;
+    for (const Index i : group) sum += rows.weights[i] * (gain[i] - mean);
+    squares += sum * sum;
+  }
+  return mean > std::sqrt(squares) / total;
 }
-bool clearly_better(const TriedSetting& a, const TriedSetting& b, const Vector<double>& weights) {
+bool clearly_better(const TriedSetting& a, const TriedSetting& b, const ChoiceRows& rows) {
   if (!std::isfinite(a.error()) || !std::isfinite(b.error())) return a.error() < b.error();
-  return clearly_better(a.result.squares, b.result.squares, weights);
+  return clearly_better(a.result.squares, b.result.squares, rows);
 }
 
 }  // namespace
@@ -71,7 +82,9 @@ std::vector<std::pair<std::string, KernelParameters>> automatic_families() {
 }
 
 ChoiceRows in_metric(const ChoiceRows& rows, const Matrix<double>& P) {
-  return {P.size() == 0 ? rows.Z : Matrix<double>(rows.Z * P), rows.Y, rows.weights, rows.intercept, rows.rounding};
+  ChoiceRows seen = rows;
+  if (P.size() > 0) seen.Z = rows.Z * P;
+  return seen;
 }
 
 SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alternative, const SearchSpace& space,
@@ -84,7 +97,7 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
     ChoiceRows others = some;
     others.Z = (*alternative)(numbers, Eigen::all);
     TriedSetting trial = trials.polish(others, found.best.setting, {0.55, 1.1, 0.22, 12});
-    if (trial.error() < gain_of_alternative * found.best.error() && clearly_better(trial, found.best, some.weights)) {
+    if (trial.error() < gain_of_alternative * found.best.error() && clearly_better(trial, found.best, some)) {
       found = {std::move(trial), true};
       some = std::move(others);
     }
@@ -92,9 +105,9 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
   std::optional<TriedSetting> metric = best_metric(trials, some, found.best);
   const bool more = some.rows() < rows.rows();
   if (metric && metric_needs_check(rows) && std::isfinite(metric->error()) &&
-      (space.metric_asked() || clearly_better(*metric, found.best, some.weights))) {
+      (space.metric_asked() || clearly_better(*metric, found.best, some))) {
     const Vector<double> unseen = unseen_squares(trials, some, found.best);
-    if (space.metric_asked() || clearly_better(unseen, found.best.result.squares, some.weights)) {
+    if (space.metric_asked() || clearly_better(unseen, found.best.result.squares, some)) {
       found.optimism_rows = some.weights.sum();
       found.optimism = std::max(1.0, unseen.dot(some.weights) / (found.optimism_rows * metric->error()));
     } else {
@@ -107,7 +120,7 @@ SearchResult search_settings(const ChoiceRows& rows, const Matrix<double>* alter
     found.best = trials.evaluate_near(some, found.best.setting);
     if (metric) metric = trials.evaluate_near(in_metric(some, metric->setting.P), metric->setting);
   }
-  if (metric && (space.metric_asked() || clearly_better(*metric, found.best, some.weights))) {
+  if (metric && (space.metric_asked() || clearly_better(*metric, found.best, some))) {
     found.best = std::move(*metric);
   } else {
     found.optimism = 1;

@@ -114,6 +114,11 @@ void FitOptions::check() const {
     require(task.may_factor(), "alpha '{}' is for solver 'auto' or 'direct', found '{}'", rule, solver);
     require(!by_evidence, "alpha is chosen in one way, found 'evidence' and '{}'", rule);
   }
+  require(groups.empty() || !contiguous, "groups are left out in the place of contiguous stretches, not both");
+  if (leaves_groups_out() && (alpha_by || by_evidence)) {
+    fail("groups and contiguous stretches are left out where alpha is 'auto' or a number, found '{}'",
+         alpha_by ? alpha_score_name(*alpha_by) : "evidence");
+  }
   require(evidence_rows >= 1, "evidence_rows must be at least 1, found {}", evidence_rows);
   if (task.fourier()) frequency_count(components());
   require(max_iter >= 1, "max_iter must be at least 1, found {}", max_iter);

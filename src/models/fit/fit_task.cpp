@@ -55,6 +55,8 @@ FitOptions FitOptions::without_choices() const {
   fixed.n_components = components();
   fixed.alpha = alpha.value_or(usual_alpha);
   fixed.automatic_loss = false;
+  fixed.groups.clear();
+  fixed.contiguous = false;
   return fixed;
 }
 
