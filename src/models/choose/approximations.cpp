@@ -9,6 +9,7 @@
 #include "models/fit/resolve_kernel.hpp"
 #include "models/fit/sampled_rows.hpp"
 #include "models/fit/ways.hpp"
+#include "models/plan/memory_limit.hpp"
 
 #include <carmina/core/error.hpp>
 
@@ -200,7 +201,9 @@ double alpha_by_path(const HeldRows<T>& held, const AllRows& all, FitOptions& ch
   const double unit = field ? kernel_size(*options.kernel, held.X.cols()) : 1;
   if (field) options.kernel = 1 / unit * *options.kernel;
   PathPoint best = best_by_rows(held, all, options, path_alphas());
-  if (!options.leaves_groups_out()) {
+  // Five matrices of all targets.
+  const double held_bytes = 5 * sizeof(double) * std::pow(static_cast<double>(held.Y.size()), 2);
+  if (!options.leaves_groups_out() && held_bytes <= memory_limit(options.execution) / 2) {
     const FieldSystem<T> system(held, all.kernel(options), options);
     report.text += stretches_text(
         ratio_of_stretches(held.rows(), Vector<double>::Ones(held.rows()),
