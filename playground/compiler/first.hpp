@@ -1,7 +1,7 @@
 // playground/compiler/first.hpp -- what Debian's emscripten lacks of C++20; the compiler reads it before every source.
 #pragma once
-#include <carmina/core/parameter.hpp>
 #include <algorithm>
+#include <carmina/core/parameter.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
