@@ -2,7 +2,7 @@
 A service in C++
 ================
 
-A program that predicts needs no Python, no BLAS and no solver: it links ``carmina::predict``, loads the
+A program that predicts needs no Python and no solver: it links ``carmina::predict``, loads the
 model file, and answers row by row. Here Python fits a field, compiles such a program of twenty lines (by the
 library that ``make build`` installs, found by ``PKG_CONFIG_PATH``), sends it rows, and finds the same bits as
 its own predictions.
