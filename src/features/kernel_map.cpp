@@ -11,6 +11,24 @@
 #include <vector>
 
 namespace carmina {
+namespace {
+
+// The medians of some of the rows: one that lies far from the others does not move them.
+template <Real T>
+Vector<double> middle_of(const Matrix<T>& rows) {
+  const Index count = std::min<Index>(rows.rows(), 512);
+  Vector<double> middle(rows.cols());
+  std::vector<T> column(static_cast<std::size_t>(count));
+  for (Index j = 0; j < rows.cols(); ++j) {
+    for (Index i = 0; i < count; ++i) column[static_cast<std::size_t>(i)] = rows(i * rows.rows() / count, j);
+    const auto half = column.begin() + count / 2;
+    std::nth_element(column.begin(), half, column.end());
+    middle[j] = static_cast<double>(*half);
+  }
+  return middle;
+}
+
+}  // namespace
 
 template <Real T>
 KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform transform)
@@ -27,7 +45,7 @@ KernelMap<T>::KernelMap(ScalarKernel kernel, Matrix<T> anchors, InputTransform t
     require(reciprocal_width_.allFinite(), "the {} kernel: a length_scale is too small to divide by",
             kernel_name(kernel_));
     // Distances do not move with the origin; taking it among the anchors keeps |x|^2 + |z|^2 - 2<x, z> from cancelling.
-    centre_ = placed_.template cast<double>().colwise().mean();
+    centre_ = middle_of(placed_);
   }
   place(placed_.data(), anchors_.rows());
   placed_norms_.resize(anchors_.rows());

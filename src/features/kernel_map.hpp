@@ -27,7 +27,7 @@ class KernelMap {
 
   Index prepared_size(Index rows) const { return rows * (dim_in() + 1); }
   struct Prepared {
-    // (rows, d), transformed; for a stationary kernel in units of the length scale, centred at the anchors' mean
+    // (rows, d), transformed; for a stationary kernel in units of the length scale, centred in the anchors' midst
     const T* x;
     const T* norms;  // (rows), |x|^2, where distances are squared
     Index rows;

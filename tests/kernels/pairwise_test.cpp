@@ -118,5 +118,17 @@ TEST(PairwiseKernels, AreFoundByName) {
             "polynomial, sobolev1, linear, constant, periodic");
 }
 
+// Squares of distances are sums that cancel: about the rows' mean, 1e12 away, nothing would be left of them.
+TEST(KernelMap, OneRowFarAwayChangesNoOtherValue) {
+  const Matrix<double> X = random_matrix(40, 3, 5);
+  Matrix<double> far(41, 3);
+  far << X, Matrix<double>::Constant(1, 3, 1e14);
+  for (const ScalarKernel& kernel : {ScalarKernel(Gaussian(1.5)), ScalarKernel(Laplacian(1.5))}) {
+    const Matrix<double> near = kernel_matrix<double>(kernel, X, X), all = kernel_matrix<double>(kernel, X, far);
+    EXPECT_LT(max_difference(all.leftCols(40), near), 1e-13);
+    EXPECT_EQ(all.col(40).maxCoeff(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace carmina
