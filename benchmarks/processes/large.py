@@ -2,8 +2,9 @@
 
     python benchmarks/processes/large.py --program build/release/cli/carmina --folder data --rows 100000000
 
-64 NPY parts (10 inputs, a smooth target with noise of deviation 0.1) are written into the folder where they are not
-there yet. Printed: seconds, the most memory that a process held, and the error on rows that no process has seen.
+64 NPY parts (10 inputs, a smooth target with noise of deviation 0.1) are written into the folder where they
+are not there yet. Printed: seconds, the most memory that a process held, and the error on rows that no
+process has seen.
 """
 
 from __future__ import annotations

@@ -13,17 +13,32 @@
 namespace carmina {
 namespace {
 
-// The medians of some of the rows: one that lies far from the others does not move them.
+// The means of the columns, of what lies within 16 median deviations of the median: one row that lies far from the
+// others does not move them. Medians are those of some of the rows.
 template <Real T>
 Vector<double> middle_of(const Matrix<T>& rows) {
+  constexpr double near = 16;
   const Index count = std::min<Index>(rows.rows(), 512);
+  std::vector<double> some(static_cast<std::size_t>(count));
+  const auto median = [&some] {
+    const auto half = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+    std::nth_element(some.begin(), half, some.end());
+    return *half;
+  };
   Vector<double> middle(rows.cols());
-  std::vector<T> column(static_cast<std::size_t>(count));
   for (Index j = 0; j < rows.cols(); ++j) {
-    for (Index i = 0; i < count; ++i) column[static_cast<std::size_t>(i)] = rows(i * rows.rows() / count, j);
-    const auto half = column.begin() + count / 2;
-    std::nth_element(column.begin(), half, column.end());
-    middle[j] = static_cast<double>(*half);
+    for (Index i = 0; i < count; ++i) {
+      some[static_cast<std::size_t>(i)] = static_cast<double>(rows(i * rows.rows() / count, j));
+    }
+    const double centre = median();
+    for (double& value : some) value = std::abs(value - centre);
+    const double reach = near * median();
+    double sum = 0, held = 0;
+    for (Index i = 0; i < rows.rows(); ++i) {
+      const auto value = static_cast<double>(rows(i, j));
+      if (std::abs(value - centre) <= reach) sum += value, ++held;
+    }
+    middle[j] = held > 0 ? sum / held : centre;
   }
   return middle;
 }

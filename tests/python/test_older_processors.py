@@ -15,12 +15,23 @@ pytestmark = pytest.mark.skipif(EMULATOR is None, reason="emulates processors: q
 
 
 def fit_and_predict(folder: Path, *before: str) -> np.ndarray:
-    words = "--targets 1 --approximation fourier --components 40 --length-scale 1 --alpha 0.1 --no-scale --seed 1"
+    words = "--targets 1 --approximation fourier --components 40 --length-scale 1 --alpha 0.1 --no-scale"
     model, out = folder / "model", folder / "out.npy"
     rows = np.random.default_rng(0).normal(size=(150, 4))
     np.save(folder / "rows.npy", np.hstack([rows, np.sin(rows.sum(axis=1, keepdims=True))]))
     for command in (
-        [PROGRAM, "fit", folder / "rows.npy", *words.split(), "--threads", "1", "--model", model],
+        [
+            PROGRAM,
+            "fit",
+            folder / "rows.npy",
+            *words.split(),
+            "--seed",
+            "1",
+            "--threads",
+            "1",
+            "--model",
+            model,
+        ],
         [PROGRAM, "predict", model, folder / "rows.npy", "--out", out],
     ):
         subprocess.run([*before, *map(str, command)], check=True, capture_output=True, timeout=300)

@@ -17,7 +17,7 @@ namespace carmina::backend {
 namespace {
 
 constexpr Index product_tile = 256;   // rows and columns of a task's result
-constexpr Index columns_a_task = 64;   // right-hand sides of a task
+constexpr Index columns_a_task = 64;  // right-hand sides of a task
 constexpr Index narrow_product = 16;  // columns that are multiplied one by one
 
 // The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.

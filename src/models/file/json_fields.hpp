@@ -28,8 +28,8 @@ void put_fields(nlohmann::json& json, const Struct& from, const std::tuple<Field
   std::apply([&](const auto&... field) { ((json[field.name] = from.*field.member), ...); }, list);
 }
 
-// `value`, which is called `name`, into `to`: an Error where it is not a number that `to` holds. (The library would cast
-// 1e308 to an integer, which has no meaning.)
+// `value`, which is called `name`, into `to`: an Error where it is not a number that `to` holds. (The library would
+// cast 1e308 to an integer, which has no meaning.)
 template <std::integral Value>
 void get_integer(const nlohmann::json& value, const char* name, Value& to) {
   require(value.is_number_integer(), "'{}' must be an integer, found {}", name, value.dump());
