@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from numpy.typing import NDArray
 
 from carmina import _core, kernels
@@ -73,3 +75,9 @@ class LearntMixture:
         if "_machine" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before fit")
         return self._machine
+
+
+def print_step(start: int, step: int, value: float) -> None:
+    """A line every 50 steps, of verbose=1."""
+    if step % 50 == 0:
+        print(f"carmina: start {start + 1}, step {step}: objective {value:.6g}", file=sys.stderr, flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from sklearn.utils.validation import (
 from carmina import _core, _files, _frames, kernels
 from carmina._backtest import Backtest, backtest
 from carmina._dates import date_column
-from carmina._learnt_mixture import LearntMixture
+from carmina._learnt_mixture import LearntMixture, print_step
 from carmina._machine import prediction_frame, with_summary
 from carmina._mixture_options import options_of
 from carmina._onnx import ConvertsToOnnx
@@ -267,11 +266,11 @@ class SpectralMixtureRegressor(
         callback = vars(self).get("_callback")
         lines = self.verbose and self.verbose != "bar"
         if callback is None:
-            return _print_step if lines else None
+            return print_step if lines else None
 
         def tell(start: int, step: int, value: float) -> None:
             if lines:
-                _print_step(start, step, value)
+                print_step(start, step, value)
             message = f"start {start + 1}, step {step}: objective {value:.6g}"
             if callback(Step("learning", step, self.max_iter, message)) is True:
                 raise FitStopped(f"the callback stopped the fit in {message}")
@@ -395,8 +394,3 @@ class SpectralMixtureRegressor(
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_machine" in vars(self)
-
-
-def _print_step(start: int, step: int, value: float) -> None:
-    if step % 50 == 0:
-        print(f"carmina: start {start + 1}, step {step}: objective {value:.6g}", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from carmina import _core, _frames, kernels, losses, sketches
+from carmina import _core, _frame_encoder, _frames, kernels, losses, sketches
 from carmina._field_by_name import FieldByName
 
 
@@ -53,7 +53,7 @@ def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = Fal
     if _frames.is_frame(arrays[0]):
         frame = _frames.Frame(arrays[0])
         estimator = _named_after(estimator, frame, reset.get("reset", True))
-        X = _frames.encode(frame, estimator._encoder, filled)
+        X = _frame_encoder.encode(frame, estimator._encoder, filled)
         arrays = (X, *(_frames.targets(y) for y in arrays[1:]))
         reset = {}
     elif len(arrays) > 1:
@@ -88,8 +88,8 @@ def _wrapped(estimator: Any, valid: Any, reset: bool) -> Any:
     X, *rest = valid if isinstance(valid, tuple) else (valid,)
     if reset and (wrap := getattr(estimator, "wrap", None)) is not None:
         names = getattr(estimator, "feature_names_in_", ())
-        periods = _frames.periods_of(wrap, X.shape[1], names)
-        estimator._encoder = _frames.encoder_of_numbers(X.shape[1], periods)
+        periods = _frame_encoder.periods_of(wrap, X.shape[1], names)
+        estimator._encoder = _frame_encoder.encoder_of_numbers(X.shape[1], periods)
     if getattr(estimator, "_encoder", None) is None:
         return valid
     X = estimator._encoder.encode(X)
@@ -131,8 +131,8 @@ def _named_after(estimator: Any, frame: _frames.Frame, reset: bool) -> Any:
         if dates is not None:
             one_of("dates", dates, ["days", "seconds"])
         unseen = one_of("unseen", getattr(estimator, "unseen", "error"), ["error", "zeros"])
-        wrap = _frames.periods_of(getattr(estimator, "wrap", None), len(frame.columns), frame.columns)
-        estimator._encoder = _frames.encoder_of(frame, categories, dates, unseen, wrap)
+        wrap = _frame_encoder.periods_of(getattr(estimator, "wrap", None), len(frame.columns), frame.columns)
+        estimator._encoder = _frame_encoder.encoder_of(frame, categories, dates, unseen, wrap)
     stand_in = object.__new__(type(estimator))
     vars(stand_in).update(vars(estimator), _stand_in=True)
     stand_in._encoder = getattr(estimator, "_encoder", None)
