@@ -208,5 +208,6 @@ $(VENV)/carmina.stamp: $(LIBRARY) $(PACKAGE_FILES)
 
 # Beside Python, where `pip install` puts it, too. After the package: installing that may remove an older program.
 $(VENV)/bin/carmina: $(PROGRAM) $(VENV)/carmina.stamp
+	@rm -f $@  # of the same second it would pass for the program
 	@cmake --install build/release --prefix $(VENV) --component program >/dev/null
 	@touch $@

@@ -9,7 +9,8 @@ import carmina
 import numpy as np
 import pytest
 from carmina import JointQuantileRegressor, KernelClassifier, KernelRegressor, SpectralMixtureRegressor, _core
-from carmina._frames import Frame, encoder_of
+from carmina._frame_encoder import encoder_of
+from carmina._frames import Frame
 from given_numbers import NUMBERS
 from sklearn.exceptions import ConvergenceWarning
 
@@ -118,7 +119,7 @@ def test_numbers_are_those_of_a_slow_encoder():
     frame, _ = mixed(60)
     frame.loc[3, "day"] = pandas.NaT
     encoder = encoder_of(Frame(frame), "auto", "days", "error")
-    from carmina._frames import encode
+    from carmina._frame_encoder import encode
 
     for name, other in {"pandas": frame, **containers(frame)}.items():
         found = encode(Frame(other), encoder, filled=True)
@@ -162,7 +163,7 @@ def test_every_type_of_date(type_):
     array = pyarrow.array(days).cast(pyarrow.timestamp("s")).cast(type_)
     frame = pyarrow.table({"day": array, "x": [1.0, 2.0, 3.0]})
     encoder = encoder_of(Frame(frame), "auto", "days", "error")
-    from carmina._frames import encode
+    from carmina._frame_encoder import encode
 
     np.testing.assert_array_equal(encode(Frame(frame), encoder, False)[:, 0], days.astype(int))
     np.testing.assert_array_equal(encode(Frame(frame.to_pandas()), encoder, False)[:, 0], days.astype(int))
