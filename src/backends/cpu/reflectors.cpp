@@ -140,7 +140,7 @@ void reduce_last_rows(Index n, Index count, double* A, Index lda, double* off_di
 
 // (I - VᵀSV) H_r for a row r before those of V: rows of S grow at their front by (scale, 0) and -scale S V v_r.
 Reflectors::Reflectors(Index n, const double* rows, Index ld, const double* scales, const Execution& execution)
-    : n_(n), ld_(ld), rows_(rows) {
+    : ld_(ld), rows_(rows) {
   constexpr Index together = 32;
   for (Index begin = 1; begin < n; begin += together) blocks_.push_back({begin, std::min(begin + together, n), {}, {}});
   parallel_for(static_cast<Index>(blocks_.size()), execution.thread_count(), [&](Index task, int worker) {

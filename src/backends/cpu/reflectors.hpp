@@ -27,7 +27,7 @@ class Reflectors {
     Index begin, end;
     Matrix<double> S, corner;  // corner: V's columns from begin - 1 on, a triangle with 1 on its diagonal
   };
-  Index n_, ld_;
+  Index ld_;
   const double* rows_;
   std::vector<Block> blocks_;
 };
