@@ -71,8 +71,8 @@ class Converter {
   // One input for each column of the table, joined to (rows, dim_in).
   Name encoded_inputs(const InputEncoder& encoder) {
     std::vector<Name> parts;
-    const bool fills = model_.record().fill_missing;
-    const Vector<double> fill = fills ? fill_of() : Vector<double>();
+    const Vector<double> fill = fill_of();
+    const bool fills = model_.record().fill_missing && fill.size() > 0;
     for (std::size_t c = 0; c < encoder.columns().size(); ++c) {
       const InputColumn& column = encoder.columns()[c];
       if (column.kind != ColumnKind::category) {
@@ -101,7 +101,9 @@ class Converter {
     return parts.size() == 1 ? parts[0] : graph_.node("Concat", parts, {{"axis", std::int64_t{1}}});
   }
 
+  // What takes the place of missing inputs; empty where the model has nothing for it.
   Vector<double> fill_of() const {
+    if (!model_.kernel_machine()) return {};
     return std::visit(
         [](const auto& machine) {
           return std::visit([](const auto& map) { return map.transform().fill; }, machine.map());
