@@ -28,8 +28,8 @@ struct Secular {
   }
 };
 
-// A zero of c + a / (p - x) + b / (q - x), p < q, beyond the pole p on the side of the bracket: c (p - x)(q - x) +
-// a (q - x) + b (p - x) = 0, from x0 by t = x - x0. NaN where there is none.
+// The zero between low and high of c + a / (p - x) + b / (q - x); NaN where there is none. Times (p - x)(q - x) it is
+// a quadratic.
 double zero_of_model(double c, double a, double b, double p, double q, double low, double high) {
   // c x² - (c (p + q) + a + b) x + c p q + a q + b p = 0
   const double half = 0.5 * (c * (p + q) + a + b), constant = c * p * q + a * q + b * p;
@@ -66,7 +66,7 @@ SecularRoot secular_root(Index k, const double* d, const double* z, double rho, 
   const double origin = d[nearest];
   const Index split = last ? k - 2 : j;
   const double p = d[split] - origin, q = d[split + 1] - origin;
-  double x = last ? 0.5 * (low + high) : 0.5 * (low + high);
+  double x = 0.5 * (low + high);
   double width = high - low;
   for (int step = 0; step < 200; ++step) {
     const Secular f(k, d, z, rho, origin, split, x);
