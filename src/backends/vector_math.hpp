@@ -22,6 +22,15 @@ template <Real T>
 void add_transposed_few(const T* A, Index lda, Index rows, Index columns, const T* R, Index ldr, Index p, T* out,
                         Index ldo);
 
+// Of each column of X (rows >= 1, columns), row stride ldx, in double and in the order of the rows: its first cell, the
+// sums of what the others exceed it by and of the squares of that, the smallest and the largest cell. Every number is
+// finite only if all cells are.
+struct ColumnSums {
+  double *first, *sum, *square, *low, *high;
+};
+template <Real T>
+void sum_columns(const T* X, Index ldx, Index rows, Index columns, const ColumnSums& out);
+
 // A product of matrices (backends/cpu/product_loops.hpp); a factor and triangular systems of an order that is not
 // halved (backends/cpu/triangle_loops.hpp).
 template <class T>

@@ -96,6 +96,51 @@ TEST(RowStatistics, AreTheSameForAnyDivisionAtRuns) {
   }
 }
 
+// Columns: fewer than a register, as many, and such that the last registers overlap.
+template <class T>
+void expect_runs_are_rows(Index d, Index p, double scale) {
+  constexpr Index run = RowStatisticsTree::run, runs = 5, ldx = 40;
+  const Matrix<T> X = (scale * random_matrix(run * runs, ldx, 7)).template cast<T>();
+  const Matrix<T> Y = (scale * random_matrix(run * runs, ldx, 8)).template cast<T>();
+  RowStatisticsTree by_runs(d, p, true, 0), by_rows(d, p, true, 0);
+  for (Index k = 0; k < runs; ++k) {
+    ASSERT_TRUE(by_runs.add_run(k * run, X.row(k * run).data(), ldx, Y.row(k * run).data(), ldx)) << d;
+    for (Index i = k * run; i < (k + 1) * run; ++i) by_rows.add(i, X.row(i).head(d), Y.row(i).head(p), 1);
+  }
+  std::vector<double> found, expected;
+  const auto into = [](std::vector<double>& to) {
+    return [&to](const auto& values) { to.insert(to.end(), values.data(), values.data() + values.size()); };
+  };
+  by_runs.total(runs * run, nullptr).visit(into(found));
+  by_rows.total(runs * run, nullptr).visit(into(expected));
+  EXPECT_EQ(found, expected) << d << " inputs, " << p << " targets";
+}
+
+TEST(RowStatistics, RunsAreTheirRowsToTheBit) {
+  for (const Index d : {1, 2, 3, 7, 8, 9, 16, 23, 40}) {
+    for (const Index p : {0, 1, 3, 8}) {
+      expect_runs_are_rows<float>(d, p, 1e3);
+      expect_runs_are_rows<double>(d, p, 1e-5);
+    }
+  }
+}
+
+TEST(RowStatistics, ARunWithACellThatIsNoNumberIsLeftToItsRows) {
+  constexpr Index run = RowStatisticsTree::run;
+  for (const double wrong : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    for (const Index at : {Index{0}, Index{50}, run - 1}) {
+      for (const Index column : {0, 9, 10}) {
+        Matrix<double> X = random_matrix(run, 11, 7), Y = random_matrix(run, 1, 8);
+        RowStatisticsTree tree(11, 1, false, 0);
+        X(at, column) = wrong;
+        EXPECT_FALSE(tree.add_run(0, X.data(), 11, Y.data(), 1)) << wrong << " in row " << at;
+        EXPECT_TRUE(tree.add_run(0, Matrix<double>::Zero(run, 11).eval().data(), 11, Y.data(), 1));
+        EXPECT_EQ(tree.total(run, nullptr).weight, static_cast<double>(run));
+      }
+    }
+  }
+}
+
 TEST(RowStatistics, ColumnsThatDoNotVaryHaveNoSquares) {
   RowStatisticsTree tree(1, 1, true, 0);
   for (Index i = 0; i < 1000; ++i)

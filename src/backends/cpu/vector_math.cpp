@@ -73,6 +73,11 @@ void small_solve(Side side, bool transposed, Index m, Index n, const T* L, Index
 }
 
 template <Real T>
+void sum_columns(const T* X, Index ldx, Index rows, Index columns, const ColumnSums& out) {
+  functions<T>().column_sums(X, ldx, rows, columns, out);
+}
+
+template <Real T>
 RowPanels<T>::RowPanels(const T* rows, Index count, Index dim, double factor) : count_(count), dim_(dim) {
   const Index width = functions<T>().panel_rows, panels = (count + width - 1) / width;
   cells_.setZero(panels * width * dim);
@@ -134,6 +139,8 @@ template bool small_cholesky(Index, float*, Index);
 template bool small_cholesky(Index, double*, Index);
 template void small_solve(Side, bool, Index, Index, const float*, Index, float*, Index);
 template void small_solve(Side, bool, Index, Index, const double*, Index, double*, Index);
+template void sum_columns(const float*, Index, Index, Index, const ColumnSums&);
+template void sum_columns(const double*, Index, Index, Index, const ColumnSums&);
 template double multiply_adds(Index, volatile float&);
 template double multiply_adds(Index, volatile double&);
 template void sincos_scaled(const float*, float, float*, float*, Index);

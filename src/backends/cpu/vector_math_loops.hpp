@@ -1,6 +1,7 @@
 // backends/cpu/vector_math_loops.hpp -- the loops of vector_math.hpp over any vector type; one instance per
 // instruction set. A last partial vector goes through a padded copy, so each number gets the same arithmetic.
 #pragma once
+#include "backends/cpu/column_loops.hpp"
 #include "backends/cpu/panel_loops.hpp"
 #include "backends/cpu/product_loops.hpp"
 #include "backends/cpu/triangle_loops.hpp"
@@ -26,6 +27,7 @@ struct VectorFunctions {
   void (*matrix_product)(const ProductTask<T>&);
   bool (*small_cholesky)(Index, T*, Index);
   void (*small_solve)(Side, bool, Index, Index, const T*, Index, T*, Index);
+  void (*column_sums)(const T*, Index, Index, Index, const ColumnSums&);
   Index panel_rows;
 };
 
@@ -208,12 +210,19 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
 // Products of matrices, and what is left of factors, on registers P, which may be wider than V.
 template <class V, class P>
 VectorFunctions<typename V::Scalar> functions_of() {
-  return {sincos_loop<V>,          exp_loop<V>,
-          product_loop<V>,         transposed_loop<V>,
-          sincos_products_loop<V>, cosine_products_loop<V>,
-          distances_loop<V>,       multiply_adds_loop<V>,
-          matrix_product_loop<P>,  small_cholesky_loop<P>,
-          small_solve_loop<P>,     panel_rows<V>};
+  return {sincos_loop<V>,
+          exp_loop<V>,
+          product_loop<V>,
+          transposed_loop<V>,
+          sincos_products_loop<V>,
+          cosine_products_loop<V>,
+          distances_loop<V>,
+          multiply_adds_loop<V>,
+          matrix_product_loop<P>,
+          small_cholesky_loop<P>,
+          small_solve_loop<P>,
+          column_sums_loop<P>,
+          panel_rows<V>};
 }
 
 template <class Float, class Double, class FloatProducts = Float, class DoubleProducts = Double>

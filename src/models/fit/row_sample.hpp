@@ -26,7 +26,11 @@ class RowSample {
   // Whether offering a row would change nothing; asked by several threads between offers.
   bool refuses(Index number, double weight) const {
     if (kept_.size() < sample_size) return false;
-    return first_key(number, weight == std::floor(weight) ? weight : 1) >= kept_.front().key;
+    const double u = random_.uniform(static_cast<std::uint64_t>(number), 0);
+    const double copies = weight == std::floor(weight) ? weight : 1;
+    // u >= limit means -log1p(-u) >= key, also after rounding; few rows are below it.
+    if (copies == 1 && u >= limit_) return true;
+    return -std::log1p(-u) / copies >= kept_.front().key;
   }
 
   template <class Row>
@@ -43,6 +47,7 @@ class RowSample {
       }
       kept_.push_back({key, whole ? 1.0 : weight, row.template cast<double>()});
       std::push_heap(kept_.begin(), kept_.end());
+      limit_ = -std::expm1(-kept_.front().key) * (1 + 1e-12);
     }
   }
   // Unites it with those of other processes.
@@ -72,11 +77,6 @@ class RowSample {
  private:
   static constexpr auto sample_size = static_cast<std::size_t>(summary_sample_rows);
 
-  // The smallest key of the copies of a row.
-  double first_key(Index number, double copies) const {
-    return -std::log1p(-random_.uniform(static_cast<std::uint64_t>(number), 0)) / copies;
-  }
-
   struct Kept {
     double key;
     double weight;
@@ -84,6 +84,7 @@ class RowSample {
     bool operator<(const Kept& other) const { return key < other.key; }
   };
   Random random_{0, Stream::rows};
+  double limit_ = 0;  // of the uniform number of a row with weight 1; above it the row's key is too large
   std::vector<Kept> kept_;
 };
 

@@ -5,6 +5,8 @@
 // among blocks, parts or processes, the numbers are the same. Two runs a and b are joined by W = W_a + W_b, delta =
 // mean_b - mean_a, mean = mean_a + delta W_b / W and C = C_a + C_b + delta deltaᵀ W_a W_b / W [Chan1983].
 #pragma once
+#include "backends/vector_math.hpp"
+
 #include <carmina/core/communicator.hpp>
 #include <carmina/core/matrix.hpp>
 
@@ -42,6 +44,16 @@ class ColumnStatistics {
       low[j] = std::min(low[j], x);
       high[j] = std::max(high[j], x);
     }
+  }
+  // The same of all rows of a run, with weight 1, whose cells are all there; false where a sum is not finite, and the
+  // rows must be added one by one.
+  template <class T>
+  bool add_run(const T* X, Index ldx, Index rows) {
+    if (weight.size() == 0) return true;
+    backend::sum_columns(X, ldx, rows, weight.size(),
+                         {first_.data(), mean.data(), square.data(), low.data(), high.data()});
+    weight.setConstant(static_cast<double>(rows));
+    return mean.allFinite() && square.allFinite();
   }
   void close() {
     for (Index j = 0; j < weight.size(); ++j) {
@@ -158,6 +170,15 @@ struct RowStatistics {
     targets.add(y, w);
     pairs.add(y, w);
   }
+  template <class T>
+  bool add_run(const T* X, Index ldx, const T* Y, Index ldy, Index rows) {
+    weight = static_cast<double>(rows);
+    if (!inputs.add_run(X, ldx, rows) || !targets.add_run(Y, ldy, rows)) return false;
+    for (Index i = 0; i < rows && pairs.weight.size() > 0; ++i) {
+      pairs.add(Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(Y + i * ldy, targets.weight.size()), 1.0);
+    }
+    return true;
+  }
   void close() { inputs.close(), targets.close(), pairs.close(); }
   void join(const RowStatistics& other) {
     weight += other.weight;
@@ -182,6 +203,14 @@ class RowStatisticsTree {
   void add(Index number, const X& x, const Y& y, double w) {
     close_before(number / run);
     open_.add(x, y, w);
+  }
+  // A whole run, rows of weight 1 whose first has this number; false, and nothing added, where not all cells are finite.
+  template <class T>
+  bool add_run(Index number, const T* X, Index ldx, const T* Y, Index ldy) {
+    close_before(number / run);
+    if (open_.add_run(X, ldx, Y, ldy, run)) return true;
+    open_ = empty_;
+    return false;
   }
   // Runs [first, end), all of whose rows another tree has that began there, after all rows before them.
   void append(RowStatisticsTree& runs, Index first, Index end) {

@@ -126,27 +126,45 @@ bool counts(const RowBlock<T>& block, Index i) {
   return weight_of(block, i) != 0 && (block.dim_out == 0 || lacking_of(block, i) < block.dim_out);
 }
 
+// Row i, of positive weight and with a target.
+template <Real T>
+void count_row(const RowBlock<T>& block, Index i, double w, const RowSample* sample, RowPiece& piece) {
+  ++piece.rows;
+  piece.copies += weight_copies(w);
+  if (sample && !sample->refuses(block.first_row + i, w)) piece.to_offer.push_back(i);
+}
+
 // `sample` null: none is wanted.
 template <Real T>
 void add_up(const RowBlock<T>& block, bool fill_missing, const RowSample* sample, RowPiece& piece) {
-  for (Index i = piece.begin; i < piece.end; ++i) {
-    if (!plausible_row(block, i, fill_missing)) {
-      piece.wrong = true;
-      return;
-    }
+  constexpr Index run = RowStatisticsTree::run;
+  const auto add_row = [&](Index i) {
     const double w = weight_of(block, i);
-    if (w == 0) continue;
+    if (w == 0) return;
     if (!counts(block, i)) {
       ++piece.without_target;
-      continue;
+      return;
     }
-    ++piece.rows;
-    piece.copies += weight_copies(w);
+    count_row(block, i, w, sample, piece);
     piece.lacking = piece.lacking || lacking_of(block, i) > 0;
     if (piece.in_whole_run(i)) {
       piece.statistics.add(block.first_row + i, block.inputs().row(i), block.targets().row(i), w);
     }
-    if (sample && !sample->refuses(block.first_row + i, w)) piece.to_offer.push_back(i);
+  };
+  for (Index i = piece.begin; i < piece.end; ++i) {
+    const Index first = block.first_row + i;
+    const bool whole_run = !block.weights && piece.in_whole_run(i) && first % run == 0;
+    if (whole_run && piece.statistics.add_run(first, block.X + i * block.x_stride, block.x_stride,
+                                              block.Y + i * block.y_stride, block.y_stride)) {
+      for (const Index end = i + run; i < end; ++i) count_row(block, i, 1, sample, piece);
+      --i;
+      continue;
+    }
+    if (!plausible_row(block, i, fill_missing)) {
+      piece.wrong = true;
+      return;
+    }
+    add_row(i);
   }
 }
 
