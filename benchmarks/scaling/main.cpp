@@ -108,6 +108,7 @@ struct Task {
   void with_rows(const Execution& execution, const std::function<void(const FeatureRows&)>& f) const {
     MemoryRows<float> memory(X, Y);
     DataRows<float> rows(memory);
+    rows.read_at_once(Index{1} << 20);  // as a fit does
     const auto features = rows_of(map, rows, FeatureStorage::none, execution);
     f(*features);
   }
@@ -146,7 +147,9 @@ struct Task {
             [this](const Execution& e) { static_cast<void>(fit("direct", e)); });
   }
 
-  std::string fit(const char* solver, const Execution& execution) const {
+  std::string fit(const char* solver, const Execution& execution) const { return report(solver, execution).solver; }
+
+  SolveReport report(const char* solver, const Execution& execution) const {
     FitOptions options;
     options.kernel = Kernel(Gaussian(1.5));
     options.approximation = "fourier";
@@ -155,7 +158,7 @@ struct Task {
     options.scale_inputs = false;
     options.solver = solver;
     options.execution = execution;
-    return KernelMachine<float>::fit(X, Y, options).record().report.solver;
+    return KernelMachine<float>::fit(X, Y, options).record().report;
   }
 };
 
@@ -194,11 +197,26 @@ void choices(int threads) {
   }
 }
 
+// Seconds of the phases of a fit by one thread and by all.
+void phases(Index n, Index m, const char* solver, int threads) {
+  const Task task(n, m);
+  for (const int t : {1, threads}) {
+    Execution execution;
+    execution.device = "cpu";
+    execution.threads = t;
+    const SolveReport report = task.report(solver, execution);
+    std::printf("%s, %td iterations\t%d", task.named(solver).c_str(), report.iterations, t);
+    for (const auto& [phase, taken] : report.seconds) std::printf("\t%s %.4f", phase.c_str(), taken);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 }  // namespace carmina
 
-// carmina_scaling choices, or carmina_scaling [ROWS COMPONENTS]...: pairs of sizes; without any 1,000,000 x 2048 and
-// 200,000 x 8192.
+// carmina_scaling phases ROWS COMPONENTS SOLVER, carmina_scaling choices, or carmina_scaling [ROWS COMPONENTS]...:
+// pairs of sizes; without any 1,000,000 x 2048 and 200,000 x 8192.
 int main(int count, char** words) {
   using carmina::Index;
   constexpr Index largest_direct = 200'000;  // rows of direct fits: one thread takes ten seconds for them
@@ -209,6 +227,10 @@ int main(int count, char** words) {
   }
   if (count > 1 && std::string(words[1]) == "choices") {
     carmina::choices(carmina::usable_processors());
+    return 0;
+  }
+  if (count == 5 && std::string(words[1]) == "phases") {
+    carmina::phases(std::atoll(words[2]), std::atoll(words[3]), words[4], carmina::usable_processors());
     return 0;
   }
   std::vector<std::pair<Index, Index>> sizes;

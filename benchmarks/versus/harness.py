@@ -108,7 +108,9 @@ def machine(threads: int) -> dict:
             cpu = line.split(":", 1)[1].strip()
             break
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    versions = {name: metadata.version(name) for name in ("carmina", "numpy", "scikit-learn", "scipy")}
+    installed = {str(package.name).lower() for package in metadata.distributions()}
+    names = ("carmina", "numpy", "scikit-learn", "scipy")  # the program alone serves some benchmarks
+    versions = {name: metadata.version(name) for name in names if name in installed}
     return {
         "cpu": cpu,
         "cores": os.cpu_count(),

@@ -1,5 +1,5 @@
 // backends/reduced_gram.hpp -- a Gram matrix that need not be exact: sums in float, of numbers rounded to bfloat16
-// where the machine multiplies those twice as fast.
+// where the machine multiplies those faster: twice by AVX-512 BF16, many times by AMX.
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/core/matrix.hpp>
@@ -11,6 +11,7 @@ namespace carmina::backend {
 
 // Whether the machine has products of pairs of bfloat16 (AVX-512 BF16).
 bool has_bfloat16();
+bool has_bfloat16_tiles();  // and registers of whole tiles for them (AMX)
 
 enum class Reduced { bfloat16, single };
 constexpr double unit_roundoff(Reduced precision) { return precision == Reduced::bfloat16 ? 0x1p-8 : 0x1p-24; }
@@ -28,11 +29,11 @@ class ReducedGram {
   Matrix<float> sums;  // (order, order), lower triangle
 
  private:
-  static constexpr Index block_rows = 1024, fill_rows = 16;
+  static constexpr Index fill_rows = 16;
   void add_pairs(Index rows);
   void add_floats(Index rows);
 
-  Index order_;
+  Index order_, block_rows_;
   bool pairs_;
   Execution execution_;
   std::vector<std::uint32_t> packed_;        // pairs of rows, in panels of columns

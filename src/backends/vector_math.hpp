@@ -38,6 +38,9 @@ struct ProductTask;
 enum class Side : bool;
 template <Real T>
 void matrix_product(const ProductTask<T>& task);
+// Products cut their sums at multiples of it: a sum goes on where another product begins there.
+template <Real T>
+Index product_depth();
 template <Real T>
 bool small_cholesky(Index n, T* A, Index lda);
 template <Real T>

@@ -241,6 +241,32 @@ HeldRows<T> DataRows<T>::gather(const Take& take, const Execution& execution, In
 }
 
 template <Real T>
+HeldRows<T> DataRows<T>::gather_numbers(const std::vector<Index>& numbers, bool weighted,
+                                        const Execution& execution) const {
+  const auto most = static_cast<Index>(numbers.size());
+  HeldRows<T> held{Matrix<T>(most, dim_in()), Matrix<T>(most, dim_out()), Vector<T>(most), {}};
+  Index count = 0;
+  for_blocks("reading", execution, [&](const RowBlock<T>& block) {
+    auto at = std::lower_bound(numbers.begin(), numbers.end(), block.first_row);
+    for (; at != numbers.end() && *at < block.first_row + block.rows; ++at) {
+      const Index i = *at - block.first_row;
+      const T w = block.weights ? block.weights[i] : T(1);
+      if (weighted && w == 0) continue;
+      held.X.row(count) = block.inputs().row(i);
+      if (dim_out() > 0) held.Y.row(count) = block.targets().row(i);
+      held.weights[count++] = w;
+      held.numbers.push_back(*at);
+    }
+  });
+  held.X.conservativeResize(count, dim_in());
+  held.Y.conservativeResize(count, dim_out());
+  held.weights.conservativeResize(count);
+  if (processes_) return of_all_processes(std::move(held));
+  if ((held.weights.array() == 1).all()) held.weights.resize(0);
+  return held;
+}
+
+template <Real T>
 HeldRows<T> DataRows<T>::of_all_processes(HeldRows<T> own) const {
   const auto joined = [&]<class V>(const V* values, Index count) {
     return processes_->gather(std::vector<V>(values, values + count));

@@ -100,6 +100,8 @@ class DataRows {
   // expected. All processes have all of them.
   using Take = std::function<double(Index number, double weight)>;
   HeldRows<T> gather(const Take& take, const Execution& execution, Index expected = 0) const;
+  // Rows by their ascending global numbers, with their weights; those without weight are left out when asked.
+  HeldRows<T> gather_numbers(const std::vector<Index>& numbers, bool weighted, const Execution& execution) const;
   // Rows by their ascending numbers among those of positive weight.
   HeldRows<T> gather(const std::vector<Index>& among_weighted, const Execution& execution) const;
 

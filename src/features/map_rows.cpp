@@ -75,9 +75,11 @@ void MapRows<M>::moments(Moments& into, const SavedLoop& saved) const {
       }
     });
   };
+  const bool by_segments = saved.in != nullptr;
   data_.for_blocks("fitting", execution_, [&](const RowBlock<T>& block) {
     for (Index begin = 0, end = 0; begin < block.rows; begin = end) {
-      end = std::min(block.rows, begin + grid_.segment - (block.first_row + begin) % grid_.segment);
+      end = block.rows;
+      if (by_segments) end = std::min(end, begin + grid_.segment - (block.first_row + begin) % grid_.segment);
       if (block.first_row + end <= done) continue;
       add(block.part(begin, end - begin));
       done = block.first_row + end;
@@ -255,8 +257,7 @@ Vector<double> MapRows<M>::weights() const {
 // Of rows by their ascending numbers, in all processes.
 template <ScalarMap M>
 void MapRows<M>::gather_features(const Index* numbers, Index count, Matrix<double>& out) const {
-  const HeldRows<T> some = data_.gather(
-      [&](Index row, double) { return std::binary_search(numbers, numbers + count, row) ? 1.0 : 0.0; }, execution_);
+  const HeldRows<T> some = data_.gather_numbers(std::vector<Index>(numbers, numbers + count), false, execution_);
   Matrix<T> phi(some.rows(), features());
   evaluate(map_, some.X, View<T>(phi), execution_);
   out = phi.template cast<double>();

@@ -60,7 +60,11 @@ void MapRows<M>::gram(const Vector<double>& u, Matrix<double>& out) const {
 template <ScalarMap M>
 void MapRows<M>::gram_of_few(const Vector<double>& u, Matrix<double>& out) const {
   constexpr Index packed_rows = 4096, together = 128;
-  const HeldRows<T> some = data_.gather([&](Index row, double) { return u[row] > 0 ? 1.0 : 0.0; }, execution_);
+  std::vector<Index> numbers;
+  for (Index row = 0; row < u.size(); ++row) {
+    if (u[row] > 0) numbers.push_back(row);
+  }
+  const HeldRows<T> some = data_.gather_numbers(numbers, false, execution_);
   const Index m = features(), width = m + 1, d = some.X.cols();
   Matrix<double> packed(std::min(packed_rows, std::max<Index>(some.rows(), 1)), width);
   for (Index begin = 0; begin < some.rows(); begin += packed_rows) {
@@ -110,12 +114,15 @@ void MapRows<M>::pack(const RowBlock<T>& block, const Index* chosen, Index count
 template <ScalarMap M>
 HeldRows<typename M::Scalar> MapRows<M>::subset(Index wanted) const {
   const double step = std::min(1.0, static_cast<double>(wanted) / static_cast<double>(rows()));
-  return data_.gather(
-      [&](Index number, double weight) {
-        const auto at = static_cast<double>(number);
-        return std::floor((at + 1) * step) != std::floor(at * step) ? weight : 0.0;
-      },
-      execution_, std::min(wanted + 1, rows()));
+  const auto passed = [&](Index number) { return std::floor(static_cast<double>(number) * step); };
+  std::vector<Index> numbers;
+  for (Index row = 0; row < rows(); ++row) {
+    // The next that may: up to one before it by rounding.
+    row = std::max(row, static_cast<Index>((passed(row) + 1) / step) - 2);
+    while (row < rows() && passed(row + 1) == passed(row)) ++row;
+    if (row < rows()) numbers.push_back(row);
+  }
+  return data_.gather_numbers(numbers, true, execution_);
 }
 
 template <ScalarMap M>

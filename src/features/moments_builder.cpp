@@ -2,7 +2,9 @@
 #include "features/moments_builder.hpp"
 #include "backends/blas.hpp"
 #include "backends/cpu/triangle_tiling.hpp"
+#include "backends/huge_pages.hpp"
 #include "backends/tiled.hpp"
+#include "backends/vector_math.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +19,7 @@ constexpr Index columns_together = 32;  // that products take at a time
 constexpr Index rows_together = 128;
 constexpr Index longest_chunk = 4096;  // makes the pass in double over a tile cheap beside its product
 constexpr double largest_chunk_bytes = 512e6;
+constexpr double most_own_bytes = 1e9;
 
 }  // namespace
 
@@ -32,6 +35,17 @@ Index MomentsBuilder<T>::matrices(Index width, Index rows, const RowGrid& grid) 
 }
 
 template <Real T>
+double MomentsBuilder<T>::own_bytes(Index width, Index rows, const RowGrid& grid, const Execution& execution) {
+  const int threads = execution.thread_count();
+  const Index chunk = chunk_rows(width, grid);
+  if (threads == 1 || rows < threads * chunk || (!std::is_same_v<T, float> && rows <= grid.segment)) return 0;
+  const double bytes =
+      static_cast<double>(threads * width * (width + std::min(chunk, backend::product_depth<T>()))) * sizeof(T);
+  const auto budget = static_cast<double>(execution.memory_budget);
+  return bytes <= (budget > 0 ? std::min(budget / 8, most_own_bytes) : most_own_bytes) ? bytes : 0;
+}
+
+template <Real T>
 MomentsBuilder<T>::MomentsBuilder(Moments& moments, const DataRows<T>& rows, const Execution& execution)
     : moments_(moments),
       execution_(execution),
@@ -39,18 +53,26 @@ MomentsBuilder<T>::MomentsBuilder(Moments& moments, const DataRows<T>& rows, con
       width_(moments.sums.cols()),
       chunk_(chunk_rows(width_, grid_)),
       rows_before_(moments.rows),
-      goes_on_(rows.rows() <= grid_.segment || matrices(width_, rows.rows(), grid_) > 1),
+      goes_on_(rows.rows() <= grid_.segment),
       processes_(rows.processes()),
       apart_(rows.sums_apart()),
       closed_(width_) {
   design_.resize(std::min(chunk_, std::max<Index>(rows.own_rows(), 1)), width_);
-  if (apart_ || matrices(width_, rows.rows(), grid_) > 1) segment_.setZero(width_, width_);
-  tile_.resize(static_cast<std::size_t>(execution.thread_count()));
+  backend::prefer_huge_pages(design_);
+  if (apart_ || matrices(width_, rows.rows(), grid_) > 1) segment_ = backend::zeros<double>(width_, width_, execution);
+  const auto threads = static_cast<std::size_t>(execution.thread_count());
+  tile_.resize(threads);
+  if (!apart_ && own_bytes(width_, rows.own_rows(), grid_, execution) > 0) own_.resize(threads);
 }
 
 template <Real T>
 void MomentsBuilder<T>::add(const RowBlock<T>& block, const Fill& fill) {
   for (Index at = 0; at < block.rows;) {
+    if (const std::vector<Chunk> chunks = chunks_from(block, at); !chunks.empty()) {
+      add_chunks(block, chunks, fill);
+      at = chunks.back().first + chunks.back().count;
+      continue;
+    }
     const Index row = block.first_row + at, to_close = grid_.segment - row % grid_.segment;
     const Index count = std::min({chunk_ - held_, block.rows - at, to_close});
     fill_rows(block, at, count, fill);
@@ -73,26 +95,80 @@ void MomentsBuilder<T>::finish() {
   moments_.rows = rows_before_ + rows;
 }
 
+// sqrt(w) [phi, y - origin, 1]
+template <Real T>
+void MomentsBuilder<T>::fill_few(const RowBlock<T>& block, Index first, Index count, const Fill& fill, T* out,
+                                 int worker) const {
+  const Index m = moments_.features, p = moments_.outputs;
+  fill(first, count, out, width_, worker);
+  for (Index i = 0; i < count; ++i) {
+    T* row = out + i * width_;
+    const T* y = block.Y + (first + i) * block.y_stride;
+    for (Index j = 0; j < p; ++j) row[m + j] = static_cast<T>(static_cast<double>(y[j]) - moments_.origin[j]);
+    row[m + p] = 1;
+    if (block.weights) {
+      const T root = std::sqrt(block.weights[first + i]);
+      for (Index j = 0; j < width_; ++j) row[j] *= root;
+    }
+  }
+}
+
 template <Real T>
 void MomentsBuilder<T>::fill_rows(const RowBlock<T>& block, Index first, Index count, const Fill& fill) {
-  const Index m = moments_.features, p = moments_.outputs;
   parallel_for((count + rows_together - 1) / rows_together, execution_.thread_count(), [&](Index task, int worker) {
     execution_.poll(worker);
     const Index at = task * rows_together, some = std::min(rows_together, count - at);
-    T* const out = design_.row(held_ + at).data();
-    fill(first + at, some, out, width_, worker);
-    for (Index i = 0; i < some; ++i) {
-      T* row = out + i * width_;
-      const T* y = block.Y + (first + at + i) * block.y_stride;
-      for (Index j = 0; j < p; ++j) row[m + j] = static_cast<T>(static_cast<double>(y[j]) - moments_.origin[j]);
-      row[m + p] = 1;
-      if (block.weights) {
-        const T root = std::sqrt(block.weights[first + at + i]);
-        for (Index j = 0; j < width_; ++j) row[j] *= root;
+    fill_few(block, first + at, some, fill, design_.row(held_ + at).data(), worker);
+  });
+  held_ += count;
+}
+
+// A chunk for each thread, where the block has as many whole ones from row `at` on, or nearly.
+template <Real T>
+std::vector<typename MomentsBuilder<T>::Chunk> MomentsBuilder<T>::chunks_from(const RowBlock<T>& block,
+                                                                              Index at) const {
+  std::vector<Chunk> chunks;
+  if (held_ > 0 || own_.empty()) return chunks;
+  while (chunks.size() < own_.size()) {
+    const Index to_close = grid_.segment - (block.first_row + at) % grid_.segment, count = std::min(chunk_, to_close);
+    if (at + count > block.rows) break;
+    chunks.push_back({at, count, count == to_close});
+    at += count;
+  }
+  if (5 * chunks.size() < 4 * own_.size()) chunks.clear();
+  return chunks;
+}
+
+// Each by one thread, some rows at a time; then added in their order. An entry has the same sums as by tiles.
+template <Real T>
+void MomentsBuilder<T>::add_chunks(const RowBlock<T>& block, const std::vector<Chunk>& chunks, const Fill& fill) {
+  const Index together = backend::product_depth<T>();  // where products cut their sums
+  parallel_for(static_cast<Index>(chunks.size()), execution_.thread_count(), [&](Index task, int worker) {
+    const Chunk& chunk = chunks[static_cast<std::size_t>(task)];
+    Own& own = own_[static_cast<std::size_t>(task)];
+    if (own.sums.size() == 0) {
+      own.rows.resize(std::min(together, chunk_), width_);
+      own.sums.resize(width_, width_);
+      backend::prefer_huge_pages(own.sums);
+    }
+    for (Index at = 0; at < chunk.count; at += together) {
+      execution_.poll(worker);
+      const Index count = std::min(together, chunk.count - at);
+      fill_few(block, chunk.first + at, count, fill, own.rows.data(), worker);
+      backend::gram<T>(width_, count, T(1), own.rows.data(), width_, at == 0 ? T(0) : T(1), own.sums.data(), width_);
+    }
+  });
+  Matrix<double>& sums = segment_.size() > 0 ? segment_ : moments_.sums;
+  constexpr Index strip = 32;
+  parallel_for((width_ + strip - 1) / strip, execution_.thread_count(), [&](Index task, int) {
+    for (Index i = task * strip; i < std::min(width_, (task + 1) * strip); ++i) {
+      for (std::size_t k = 0; k < chunks.size(); ++k) {
+        sums.row(i).head(i + 1) += own_[k].sums.row(i).head(i + 1).template cast<double>();
+        if (chunks[k].closes && segment_.size() > 0) close_row(i);
       }
     }
   });
-  held_ += count;
+  open_ = !chunks.back().closes;
 }
 
 // In double a sum that holds one segment alone goes on in its product; where chunks join a total, their own sum comes
@@ -146,11 +222,14 @@ void MomentsBuilder<T>::close_segment() {
   }
   constexpr Index strip = 64;
   parallel_for((width_ + strip - 1) / strip, execution_.thread_count(), [&](Index task, int) {
-    for (Index i = task * strip; i < std::min(width_, (task + 1) * strip); ++i) {
-      moments_.sums.row(i).head(i + 1) += segment_.row(i).head(i + 1);
-      segment_.row(i).head(i + 1).setZero();
-    }
+    for (Index i = task * strip; i < std::min(width_, (task + 1) * strip); ++i) close_row(i);
   });
+}
+
+template <Real T>
+void MomentsBuilder<T>::close_row(Index i) {
+  moments_.sums.row(i).head(i + 1) += segment_.row(i).head(i + 1);
+  segment_.row(i).head(i + 1).setZero();
 }
 
 template class MomentsBuilder<float>;

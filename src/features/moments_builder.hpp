@@ -1,5 +1,5 @@
 // features/moments_builder.hpp -- the streamed Gram matrix: rows of features in a buffer, then products of column
-// tiles.
+// tiles; where there is room, as many chunks of rows at once as there are threads, each by one thread.
 #pragma once
 #include "data/data_rows.hpp"
 #include "features/moments.hpp"
@@ -26,11 +26,27 @@ class MomentsBuilder {
   // Matrices of sums that are held: segments of several chunks are summed apart from the total. Where the segments of
   // other processes come first, so is half a matrix for each segment.
   static Index matrices(Index width, Index rows, const RowGrid& grid);
+  // Bytes that threads hold for chunks of their own; 0: there is no room, and they share each chunk.
+  static double own_bytes(Index width, Index rows, const RowGrid& grid, const Execution& execution);
 
  private:
+  // Rows [first, first + count) of a block that are one chunk, and whether a segment ends with it.
+  struct Chunk {
+    Index first, count;
+    bool closes;
+  };
+  // What a thread holds of a chunk of its own.
+  struct Own {
+    Matrix<T> rows, sums;  // some rows of z; their products, lower triangle
+  };
+
+  void fill_few(const RowBlock<T>& block, Index first, Index count, const Fill& fill, T* out, int worker) const;
   void fill_rows(const RowBlock<T>& block, Index first, Index count, const Fill& fill);
+  std::vector<Chunk> chunks_from(const RowBlock<T>& block, Index at) const;
+  void add_chunks(const RowBlock<T>& block, const std::vector<Chunk>& chunks, const Fill& fill);
   void add_products();
   void close_segment();
+  void close_row(Index i);
 
   Moments& moments_;
   const Execution execution_;
@@ -45,6 +61,7 @@ class MomentsBuilder {
   bool apart_;  // closed segments are kept
   ApartTriangles closed_;
   std::vector<Matrix<T>> tile_;  // per worker
+  std::vector<Own> own_;         // for each chunk under way; empty: threads share chunks
 };
 
 }  // namespace carmina

@@ -12,7 +12,7 @@ namespace carmina {
 // added in the order of the rows, so that their number changes no result.
 inline Index sums_under_way(double bytes) {
   constexpr double allowed = 32e6;
-  return static_cast<Index>(std::clamp(allowed / bytes, 16.0, 256.0));
+  return static_cast<Index>(std::clamp(allowed / bytes, 16.0, 1024.0));
 }
 
 // Rows of a block by stretches. Blocks begin at stretches.

@@ -22,4 +22,4 @@ set(CARMINA_PREDICT_SOURCES
   models/machine/derived_names.cpp models/machine/feature_posterior.cpp models/machine/fit_record.cpp models/machine/interval_levels.cpp
   models/machine/kernel_machine.cpp models/machine/posterior.cpp models/machine/posterior_factors.cpp
   models/machine/predictor.cpp models/machine/probabilities.cpp models/machine/row_posterior.cpp
-  models/mixture/spectral_mixture.cpp models/plan/memory_limit.cpp)
+  models/mixture/spectral_mixture.cpp models/plan/memory_limit.cpp backends/cpu/tiled_cholesky.cpp)

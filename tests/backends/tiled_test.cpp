@@ -65,13 +65,63 @@ Matrix<double> sums(Index n, Index m, int threads) {
 }
 
 TEST(Tiled, SumsOfProductsHaveTheSameBitsOnAnyThreads) {
-  for (const auto& [n, m] : {std::pair<Index, Index>(300, 200), {1000, 333}, {130, 700}}) {
+  // Of the last ones threads have chunks of their own.
+  for (const auto& [n, m] : {std::pair<Index, Index>(300, 200), {1000, 333}, {130, 700}, {20'000, 37}, {70'001, 12}}) {
     const Matrix<double> one = sums<float>(n, m, 1), wide = sums<double>(n, m, 1);
     for (const int threads : {2, 3, 7, 16}) {
       EXPECT_EQ(one, sums<float>(n, m, threads)) << n << " " << m << " " << threads;
       EXPECT_EQ(wide, sums<double>(n, m, threads)) << n << " " << m << " " << threads;
     }
     EXPECT_LT(max_difference(one, wide), 2e-4 * static_cast<double>(n));
+  }
+}
+
+template <Real T>
+void factors(Index n, double tolerance) {
+  const Matrix<double> A = random_psd(n, n, 3) + 0.1 * Matrix<double>::Identity(n, n);
+  const Matrix<double> expected = Eigen::LLT<Matrix<double>>(A).matrixL();
+  Matrix<T> one;
+  for (const int threads : {1, 2, 3, 16}) {
+    Matrix<T> L = A.template cast<T>();
+    ASSERT_TRUE(backend::cholesky(n, L.data(), n, with_threads(threads))) << n;
+    if (threads == 1) one = L;
+    EXPECT_EQ(L, one) << n << " " << threads;  // the upper triangle too, which is left alone
+  }
+  const Matrix<double> lower = one.template cast<double>().template triangularView<Eigen::Lower>();
+  EXPECT_LT(max_difference(lower, expected), tolerance * expected.cwiseAbs().maxCoeff()) << n;
+}
+
+TEST(Tiled, CholeskyFactorsHaveTheSameBitsOnAnyThreads) {
+  for (const Index n : {1, 2, 127, 128, 129, 256, 257, 500, 1000}) {
+    factors<double>(n, 1e-9);
+    factors<float>(n, 2e-2);
+  }
+}
+
+TEST(Tiled, AMatrixWithoutAFactorIsSaidToHaveNone) {
+  for (const Index n : {1, 128, 129, 700}) {
+    for (const Index at : {Index{0}, n / 2, n - 1}) {
+      Matrix<double> A = random_psd(n, n, 3) + 0.1 * Matrix<double>::Identity(n, n);
+      A(at, at) = -1;
+      for (const int threads : {1, 3, 16}) {
+        Matrix<double> L = A;
+        EXPECT_FALSE(backend::cholesky(n, L.data(), n, with_threads(threads))) << n << " " << at << " " << threads;
+      }
+    }
+  }
+}
+
+TEST(Tiled, ACholeskyFactorCanBeStopped) {
+  const Index n = 1500;
+  const Matrix<double> A = random_psd(n, n, 3) + 0.1 * Matrix<double>::Identity(n, n);
+  for (const int threads : {1, 2, 5}) {
+    Execution execution = with_threads(threads);
+    int asked = 0;
+    execution.should_stop = [&] { return ++asked > 3; };
+    Matrix<double> L = A;
+    EXPECT_THROW(backend::cholesky(n, L.data(), n, execution), Cancelled) << threads;
+    L = A;
+    EXPECT_TRUE(backend::cholesky(n, L.data(), n, with_threads(threads)));
   }
 }
 

@@ -1,7 +1,8 @@
-// backends/cpu/tiled.cpp -- products and factors as tasks over tiles.
+// backends/cpu/tiled.cpp -- products and triangular systems as tasks over tiles.
 #include "backends/tiled.hpp"
 #include "backends/cpu/column_panels.hpp"
 #include "backends/cpu/lower_tiles.hpp"
+#include "backends/huge_pages.hpp"
 #include "backends/vector_math.hpp"
 
 #include <carmina/core/error.hpp>
@@ -19,9 +20,6 @@ namespace {
 constexpr Index product_tile = 256;   // rows and columns of a task's result
 constexpr Index columns_a_task = 64;  // right-hand sides of a task
 constexpr Index narrow_product = 16;  // columns that are multiplied one by one
-
-// The order of the tiles of a Cholesky factor: large enough for products, small enough for tasks to be many.
-Index factor_tile(Index n) { return n < 1536 ? 128 : 192; }
 
 }  // namespace
 
@@ -46,6 +44,7 @@ template <Real T>
 Matrix<T> zeros(Index rows, Index columns, const Execution& execution) {
   constexpr Index strip = 64;
   Matrix<T> out(rows, columns);
+  prefer_huge_pages(out);
   parallel_for(count_of(rows, strip), execution.thread_count(), [&](Index task, int) {
     const Index first = task * strip;
     out.middleRows(first, std::min(strip, rows - first)).setZero();
@@ -91,36 +90,6 @@ void add_gram(Index n, Index k, const double* A, Index lda, double* C, Index ldc
     }
   });
 }
-
-// Right-looking: the tile on the diagonal is factored, those below it are multiplied by its inverse, and their products
-// leave all tiles to their right.
-template <Real T>
-bool cholesky(Index n, T* A, Index lda, const Execution& execution) {
-  const Index side = factor_tile(n), t = count_of(n, side);
-  const auto size = [&](Index i) { return std::min(side, n - i * side); };
-  const auto tile = [&](Index i, Index j) { return A + i * side * lda + j * side; };
-  for (Index k = 0; k < t; ++k) {
-    if (!cholesky(size(k), tile(k, k), lda)) return false;
-    const Index below = t - k - 1;
-    parallel_for(below, execution.thread_count(), [&](Index task, int worker) {
-      execution.poll(worker);
-      const Index i = k + 1 + task;
-      right_solve_transposed(size(i), size(k), tile(k, k), lda, tile(i, k), lda);
-    });
-    for_lower_tiles(below, execution, [&](Index a, Index b) {
-      const Index i = k + 1 + a, j = k + 1 + b;
-      if (i == j) {
-        subtract_own_product(size(i), size(k), tile(i, k), lda, tile(i, i), lda);
-      } else {
-        gemm<T>(Transpose::no, Transpose::yes, size(i), size(j), size(k), T(-1), tile(i, k), lda, tile(j, k), lda, T(1),
-                tile(i, j), lda);
-      }
-    });
-  }
-  return true;
-}
-template bool cholesky(Index, float*, Index, const Execution&);
-template bool cholesky(Index, double*, Index, const Execution&);
 
 namespace {
 

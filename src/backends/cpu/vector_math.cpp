@@ -63,6 +63,13 @@ void matrix_product(const ProductTask<T>& task) {
 }
 
 template <Real T>
+Index product_depth() {
+  return functions<T>().product_depth;
+}
+template Index product_depth<float>();
+template Index product_depth<double>();
+
+template <Real T>
 bool small_cholesky(Index n, T* A, Index lda) {
   return functions<T>().small_cholesky(n, A, lda);
 }

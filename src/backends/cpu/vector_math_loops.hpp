@@ -29,6 +29,7 @@ struct VectorFunctions {
   void (*small_solve)(Side, bool, Index, Index, const T*, Index, T*, Index);
   void (*column_sums)(const T*, Index, Index, Index, const ColumnSums&);
   Index panel_rows;
+  Index product_depth;
 };
 
 struct VectorMath {
@@ -210,19 +211,13 @@ void transposed_loop(const typename V::Scalar* A, Index lda, Index rows, Index c
 // Products of matrices, and what is left of factors, on registers P, which may be wider than V.
 template <class V, class P>
 VectorFunctions<typename V::Scalar> functions_of() {
-  return {sincos_loop<V>,
-          exp_loop<V>,
-          product_loop<V>,
-          transposed_loop<V>,
-          sincos_products_loop<V>,
-          cosine_products_loop<V>,
-          distances_loop<V>,
-          multiply_adds_loop<V>,
-          matrix_product_loop<P>,
-          small_cholesky_loop<P>,
-          small_solve_loop<P>,
-          column_sums_loop<P>,
-          panel_rows<V>};
+  return {sincos_loop<V>,          exp_loop<V>,
+          product_loop<V>,         transposed_loop<V>,
+          sincos_products_loop<V>, cosine_products_loop<V>,
+          distances_loop<V>,       multiply_adds_loop<V>,
+          matrix_product_loop<P>,  small_cholesky_loop<P>,
+          small_solve_loop<P>,     column_sums_loop<P>,
+          panel_rows<V>,           panel_depth<P>};
 }
 
 template <class Float, class Double, class FloatProducts = Float, class DoubleProducts = Double>

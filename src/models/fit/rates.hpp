@@ -32,7 +32,7 @@ struct Rates {
                          &rates.input, &rates.output}) {
       *rate *= width;
     }
-    if (backend::has_bfloat16()) rates.reduced = 0.0065;
+    if (backend::has_bfloat16()) rates.reduced = backend::has_bfloat16_tiles() ? 0.0022 : 0.0065;
     return rates;
   }
 };

@@ -135,6 +135,9 @@ void add_moments(MemoryUse& use, const FitTask& t, double width, double copies) 
     use.add("sums of segments", (1 + std::ceil(segments / 2)) * number_bytes * square(width) / 2);
   }
   use.add("features to be summed", std::min(static_cast<double>(chunk), t.n) * width * t.scalar_bytes);
+  const Execution& execution = t.options.execution;
+  use.add("sums of threads", narrow ? MomentsBuilder<float>::own_bytes(order, rows, t.grid(), execution)
+                                    : MomentsBuilder<double>::own_bytes(order, rows, t.grid(), execution));
 }
 
 void add_rows(MemoryUse& use, const FitTask& t, double copies_of_inputs) {

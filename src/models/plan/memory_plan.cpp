@@ -169,7 +169,9 @@ double MemoryUse::bytes(Index block) const {
 }
 
 void MemoryUse::choose_blocks(Index most, double limit) {
+  constexpr Index most_in_memory = 1 << 20;  // of rows that are there already: threads wait at the ends of blocks
   const auto whole = [&](Index count) { return std::max(stretch, count / stretch * stretch); };
+  if (!source || source(1) == 0) most = std::max(most, most_in_memory);
   for (rows_at_once = whole(most); rows_at_once > stretch && bytes() > limit;) rows_at_once = whole(rows_at_once / 2);
 }
 
