@@ -234,7 +234,7 @@ Matrix<double> dense_deviation(const KernelMachine<double>& machine, const Case&
     if (intercept) system(i, n * p + i % p) = system(n * p + i % p, i) = 1;
   }
   const Eigen::PartialPivLU<Eigen::MatrixXd> lu(system);
-  constexpr double h = 7e-4;  // rounding is below 1e-8, and O(h^3) of kernels whose fifth derivative jumps
+  constexpr double h = 1e-3;  // rounding is below 1e-8, and O(h^3) of kernels whose fifth derivative jumps
   const double weights[] = {-1.0 / 60, 3.0 / 20, -3.0 / 4, 3.0 / 4, -3.0 / 20, 1.0 / 60};  // seven points
   const double steps[] = {-3 * h, -2 * h, -h, h, 2 * h, 3 * h};
   constexpr Index around = 6;
