@@ -293,3 +293,32 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
         model.fit(t[:, None], y[:30])
     assert_array_equal(model.predict(MONTHS[40:45]), expected)
     assert model.feature_names_in_ == ["time"]
+
+
+def test_intervals_are_those_of_the_band(tmp_path):
+    t, y = monthly()
+    model = SpectralMixtureRegressor(5, random_state=0).fit(t[:96, None], y[:96])
+    mean, std = model.predict(t[96:, None], return_std=True)
+    ends = model.predict_interval(t[96:, None], coverage=0.9)
+    assert_allclose(ends, np.column_stack([mean - 1.644853627 * std, mean + 1.644853627 * std]), rtol=1e-9)
+    assert np.mean((ends[:, 0] < y[96:]) & (y[96:] < ends[:, 1])) > 0.7
+    with pytest.raises(ValueError, match="coverage must be between 0 and 1"):
+        model.predict_interval(t[96:, None], coverage=95)
+    two = SpectralMixtureRegressor(3, n_components=60, random_state=0).fit(
+        t[:, None], np.column_stack([y, -y])
+    )
+    mean, std = two.predict(t[:4, None], return_std=True)
+    together = two.predict_interval(t[:4, None], coverage=0.9, joint=True)
+    assert_allclose(together[..., 1] - mean, 1.959963985 * std, rtol=1e-9)
+    # The program's columns are target, then the ends.
+    program = Path(sys.executable).with_name("carmina")
+    model.save(tmp_path / "m.safetensors")
+    np.savetxt(tmp_path / "later.csv", t[96:], header="x1", comments="")
+    subprocess.run(
+        [program, "predict", "m.safetensors", "later.csv", "--interval", "0.9", "--out", "ends.csv"],
+        check=True,
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    found = np.loadtxt(tmp_path / "ends.csv", delimiter=",", skiprows=1)
+    assert_allclose(found[:, 1:], ends, rtol=1e-9)
