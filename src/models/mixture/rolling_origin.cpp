@@ -11,7 +11,7 @@ namespace carmina {
 namespace {
 
 constexpr Index most_origins = 16, fewest_residuals = 5, most_members = 4;
-constexpr double judged_part = 0.2;   // of the rows, after an origin
+constexpr double judged_part = 0.2;      // of the rows, after an origin
 constexpr double smallest_share = 0.05;  // of a member
 
 double shortest_step(const Vector<double>& x) {
