@@ -10,7 +10,7 @@ SOURCES = $(wildcard playground/*.cpp) \
     row_sweeps.cpp) \
   $(addprefix src/solvers/evidence/, ascent.cpp mixture_exact.cpp mixture_prediction.cpp series_evidence.cpp) \
   $(addprefix src/models/mixture/, periodogram.cpp rolling_origin.cpp series_climb.cpp series_learner.cpp \
-    series_start.cpp spectral_mixture.cpp) \
+    series_period.cpp series_start.cpp spectral_mixture.cpp structural_climb.cpp) \
   $(addprefix src/, backends/cpu/vector_math.cpp backends/cpu/vector_math_portable.cpp losses/logistic.cpp \
     losses/loss.cpp models/fit/leave_out.cpp models/machine/interval_levels.cpp random/philox.cpp theory/bounds.cpp \
     theory/terms.cpp theory/variance.cpp)

@@ -24,16 +24,17 @@ extern "C" void learn_series(int n, const double* x, const double* y, int compon
   options.inference = Inference::exact;
   const Matrix<double> X = Eigen::Map<const Vector<double>>(x, n), Y = Eigen::Map<const Vector<double>>(y, n);
   Vector<double> mean;
-  learnt = learn_series(X, Y, options, learning_rows, mean, nullptr);
+  learnt = learn_series(X, Y, options, learning_rows, true, mean, nullptr);
   const Mixture& mixture = learnt->parameters.mixture;
   Eigen::Map<Vector<double>> out(found, 3 * components + 2);
   out << mixture.weights, mixture.means.col(0), mixture.scales.col(0), learnt->parameters.noise[0], 0;
+  double linear = 0, other = 0;
   for (std::size_t k = 0; k < learnt->state.members.size(); ++k) {
-    const Mixture& whole = learnt->state.members[k].mixture;  // what stands beside the mixture is its last component
-    if (whole.means(whole.size() - 1, 0) != 0 && whole.size() > components) {
-      out[3 * components + 1] += learnt->state.shares[static_cast<Index>(k)];
-    }
+    // What stands beside a mixture, a constant or a line, is its last component.
+    const Mixture& whole = learnt->state.members[k].mixture;
+    (whole.means(whole.size() - 1, 0) != 0 ? linear : other) += learnt->state.shares[static_cast<Index>(k)];
   }
+  out[3 * components + 1] = linear / (linear + other);
 }
 
 // The mean and the deviation of new observations at the grid (m) by what was learnt last, of these points: s^2 (sum_k

@@ -144,7 +144,7 @@ class KernelClassifier(ClassifierMixin, KernelMachineEstimator):
 
         def fitted() -> KernelClassifier:
             task = self._prepare(X, y, sample_weight)
-            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            leave_out(task.options, len(task.X), groups, contiguous, self._of_all)
             return self._fit_rows(task)
 
         with reporting(self, callback):

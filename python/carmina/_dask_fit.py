@@ -28,23 +28,20 @@ KEPT_EVERY = 1.0  # seconds between two states of a fit
 # ---- partitions
 
 
-def partitions_of(X: Any, y: Any, sample_weight: Any) -> list[Any]:
-    """One (X, y, weights) for each block of rows, not made yet."""
+def partitions_of(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> list[Any]:
+    """One (X, y, weights, groups) for each block of rows, not made yet; None for what is not given."""
     import dask
 
     blocks = _blocks(X)
     lengths = X.chunks[0] if hasattr(X, "chunks") else None
-    columns = [
-        _blocks(_like(one, X, lengths, name)) for one, name in ((y, "y"), (sample_weight, "sample_weight"))
-    ]
-    for found, name in zip(columns, ("y", "sample_weight")):
+    columns = []
+    for one, name in ((y, "y"), (sample_weight, "sample_weight"), (groups, "groups")):
+        found = _blocks(_like(one, X, lengths, name))
         if found is not None and len(found) != len(blocks):
             raise ValueError(f"{name} has {len(found)} partitions, X has {len(blocks)}")
-    targets, weights = columns
+        columns.append([None] * len(blocks) if found is None else found)
     together = dask.delayed(lambda *parts: parts, pure=False)
-    return [
-        together(block, targets[k], None if weights is None else weights[k]) for k, block in enumerate(blocks)
-    ]
+    return [together(*parts) for parts in zip(blocks, *columns)]
 
 
 def _blocks(X: Any) -> list[Any] | None:
@@ -162,7 +159,9 @@ def _communicator(worker: Any, fit: str, addresses: list[str], rank: int) -> Pro
 # ---- the fit
 
 
-def _fit_rank(estimator: Any, parts: list[Any], fit: str, state: str, addresses: list[str], rank: int) -> Any:
+def _fit_rank(
+    estimator: Any, parts: list[Any], fit: str, state: str, addresses: list[str], rank: int, left_out: dict
+) -> Any:
     """In a worker: its part of the fit. The first one gives the fitted estimator."""
     from distributed import get_worker
 
@@ -176,7 +175,9 @@ def _fit_rank(estimator: Any, parts: list[Any], fit: str, state: str, addresses:
         own._checkpoint_each, own._checkpoint_seconds = True, KEPT_EVERY
 
     def work() -> Any:
-        return own.fit(*_joined(parts), communicator=processes)
+        *rows, groups = _joined(parts)
+        together = left_out if groups is None else {**left_out, "groups": groups}
+        return own.fit(*rows, communicator=processes, **together)
 
     processes.together(work)
     own.checkpoint, own.n_jobs = estimator.checkpoint, estimator.n_jobs
@@ -210,8 +211,8 @@ def _joined(parts: list[Any]) -> tuple:
     return tuple(columns)
 
 
-def fit_on_workers(estimator: Any, parts: list[Any], client: Any) -> Any:
-    """The fitted estimator; workers that are lost are done without."""
+def fit_on_workers(estimator: Any, parts: list[Any], client: Any, left_out: dict | None = None) -> Any:
+    """The fitted estimator; workers that are lost are done without. `left_out`: more that `fit` is told."""
     from distributed import default_client
 
     client = client or default_client()
@@ -225,7 +226,7 @@ def fit_on_workers(estimator: Any, parts: list[Any], client: Any) -> Any:
         addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
         if not addresses:
             raise RuntimeError("fit: the cluster has no worker" + (", all were lost" if lost else ""))
-        fitted = _try(estimator, parts, client, addresses[: len(parts)], state)
+        fitted = _try(estimator, parts, client, addresses[: len(parts)], state, left_out or {})
         if fitted is not None:
             break
         lost += 1
@@ -234,7 +235,9 @@ def fit_on_workers(estimator: Any, parts: list[Any], client: Any) -> Any:
     return fitted
 
 
-def _try(estimator: Any, parts: list[Any], client: Any, addresses: list[str], state: str) -> Any:
+def _try(
+    estimator: Any, parts: list[Any], client: Any, addresses: list[str], state: str, left_out: dict
+) -> Any:
     """None: a worker was lost."""
     from distributed import wait
 
@@ -254,7 +257,17 @@ def _try(estimator: Any, parts: list[Any], client: Any, addresses: list[str], st
         held.append(own)
         tasks.append(
             client.submit(
-                _fit_rank, estimator, own, fit, state, addresses, rank, pure=False, retries=0, **here
+                _fit_rank,
+                estimator,
+                own,
+                fit,
+                state,
+                addresses,
+                rank,
+                left_out,
+                pure=False,
+                retries=0,
+                **here,
             )
         )
     try:

@@ -72,8 +72,10 @@ class Derivatives:
 
     def _derived(self, what: str, X: ArrayLike, return_std: bool, shape: tuple[int, ...]) -> Any:
         encoder = getattr(self, "_encoder", None)
-        if encoder is not None and not encoder.takes_numbers:
-            raise ValueError(f"{what}: inputs that are text or dates have no derivatives; fit to numbers")
+        if encoder is not None and any(kind == "category" for _, kind, _ in encoder.columns):
+            raise ValueError(f"{what}: inputs that are text have no derivatives; fit to numbers")
+        if encoder is not None and not encoder.wrapped:
+            encoder = None  # its columns are numbers, dates among them: derivatives are by their unit
         X = self._checked_inputs(X)
         threads = thread_count(self.n_jobs)
 

@@ -128,6 +128,8 @@ def _pandas_column(series: Any) -> Column:
         return Column("truths", codes, ["false", "true"])
     if kind == "M":
         return _ticks(series)
+    if str(dtype).startswith("period["):
+        return _ticks(series.dt.to_timestamp())
     try:
         codes, levels = series.factorize()
     except TypeError:  # what has no hash is no cell

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from statistics import NormalDist
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from carmina import _core, kernels
+from carmina._intervals import checked_coverage
 from carmina._machine import SolveReport
 
 
 class LearntMixture:
-    """The fitted attributes of `SpectralMixtureRegressor`."""
+    """The fitted attributes of `SpectralMixtureRegressor`, and intervals, which follow from predictions."""
 
     _machine: _core.MixtureMachine
 
@@ -69,6 +72,19 @@ class LearntMixture:
     @property
     def report_(self) -> SolveReport:
         return SolveReport(**self._fitted("report_").report)
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9, joint: bool = False) -> NDArray:
+        """Intervals that a new observation falls into with probability `coverage`: the low and the high end
+        for each row of X, of shape (n, 2), or (n, p, 2) as the y of `fit`.
+
+        They are mean ± q deviations of `predict(X, return_std=True)`, q of the normal distribution; with
+        `joint` all outputs of a row are to fall into their intervals together, each misses at most a p-th.
+        """
+        coverage = checked_coverage(coverage)
+        mean, std = self.predict(X, return_std=True)
+        outputs = self._machine.dim_out if joint else 1
+        half = NormalDist().inv_cdf(1 - (1 - coverage) / (2 * outputs)) * std
+        return np.stack([mean - half, mean + half], axis=-1)
 
     def _fitted(self, attribute: str) -> _core.MixtureMachine:
         # AttributeError, not NotFittedError, so that hasattr() answers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,33 +11,41 @@ from numpy.typing import ArrayLike, NDArray
 from carmina import _core
 
 
-def group_numbers(groups: ArrayLike | None, what: str) -> list[int]:
-    """A number for each row; none where there are no groups."""
-    if groups is None:
-        return []
+def _labels(groups: ArrayLike, what: str) -> NDArray:
     labels = np.asarray(groups)
     if labels.ndim != 1:
         raise ValueError(
             f"{what}: groups must have a label for each row, found an array of {labels.ndim} dimensions"
         )
-    return np.unique(labels, return_inverse=True)[1].tolist()
+    return labels
+
+
+def group_numbers(groups: ArrayLike | None, what: str) -> list[int]:
+    """A number for each row; none where there are no groups."""
+    if groups is None:
+        return []
+    return np.unique(_labels(groups, what), return_inverse=True)[1].tolist()
 
 
 def leave_out(
-    options: _core.FitOptions, rows: int, groups: ArrayLike | None, contiguous: bool, communicator: Any
+    options: _core.FitOptions,
+    rows: int,
+    groups: ArrayLike | None,
+    contiguous: bool,
+    of_all: Callable[[Any], list[Any]],
 ) -> None:
-    """Asks for them in a fit to so many rows."""
-    options.groups = group_numbers(groups, "fit")
+    """Asks for them in a fit to so many rows of this process; `of_all` gives a value of each process.
+
+    Rows of several processes are numbered through, so each needs the labels of all; stretches are of all."""
+    labels = None if groups is None else _labels(groups, "fit")
+    if labels is not None and len(labels) != rows:
+        raise ValueError(f"fit: groups must have a label for each of the {rows} rows, found {len(labels)}")
+    every = of_all(labels)
+    if any(one is None for one in every) != all(one is None for one in every):
+        raise ValueError("fit: some processes have groups and others have none; all rows need a label")
+    options.groups = [] if labels is None else group_numbers(np.concatenate(every), "fit")
     options.contiguous = bool(contiguous)
-    if communicator is not None and (groups is not None or contiguous):
-        raise ValueError(
-            "groups and contiguous are of all rows together, which several processes do not have"
-        )
-    if groups is not None and len(options.groups) != rows:
-        raise ValueError(
-            f"fit: groups must have a label for each of the {rows} rows, found {len(options.groups)}"
-        )
-    if groups is not None and max(options.groups, default=0) == 0:
+    if labels is not None and max(options.groups, default=0) == 0:
         raise ValueError("fit: groups must have at least 2 labels, so that one can be left out, found 1")
 
 

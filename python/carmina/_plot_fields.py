@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from carmina import _frames
 from carmina._plot_series import axes_of
 
 if TYPE_CHECKING:
@@ -165,9 +166,9 @@ def field_parts(
     >>> plot.field_parts(model, grid).shape
     (2, 3)
     """
-    rows = np.asarray(X, dtype=float)
-    parts, deviations = model.predict_parts(rows, return_std=True)
-    mean, deviation = model.predict(rows, return_std=True)
+    rows = _numbers(X, columns)
+    parts, deviations = model.predict_parts(X, return_std=True)
+    mean, deviation = model.predict(X, return_std=True)
     noise = np.atleast_1d(model.noise_)
     # That of the field, as of its parts, is without the noise of an observation.
     deviation = np.sqrt(np.maximum(np.square(deviation) - noise, 0))
@@ -208,9 +209,9 @@ def field_parts(
 
 def _field(what: str, X: ArrayLike, Y: ArrayLike | Any, columns: tuple[int, int]) -> tuple[NDArray, NDArray]:
     """Places and arrows (n, 2)."""
-    rows = np.asarray(X, dtype=float)
+    rows = _numbers(X, columns)
     if hasattr(Y, "predict"):
-        Y = Y.predict(rows)
+        Y = Y.predict(X)
     arrows = np.asarray(Y, dtype=float)
     if rows.ndim != 2 or rows.shape[1] < 2 or arrows.shape != (len(rows), 2):
         raise ValueError(
@@ -220,6 +221,20 @@ def _field(what: str, X: ArrayLike, Y: ArrayLike | Any, columns: tuple[int, int]
     if len(columns) != 2 or not all(-rows.shape[1] <= column < rows.shape[1] for column in columns):
         raise ValueError(f"{what}: columns must be two of the {rows.shape[1]} of X, found {columns}")
     return rows[:, list(columns)], arrows
+
+
+def _numbers(X: ArrayLike, columns: tuple[int, int]) -> NDArray:
+    """X as numbers; of a frame the columns that are drawn, zeros for others that are none, such as dates."""
+    if not _frames.is_frame(X):
+        return np.asarray(X, dtype=float)
+    frame = _frames.Frame(X)
+    rows = np.zeros(frame.shape)
+    for j in {column % frame.shape[1] for column in columns}:
+        cells = frame.column(j)
+        if cells.kind != "numbers":
+            raise ValueError(f"{frame.place(j)}: a place is a number, found {cells.kind}")
+        rows[:, j] = cells.values
+    return rows
 
 
 def _grid(what: str, places: NDArray) -> tuple[NDArray, tuple[NDArray, NDArray]]:

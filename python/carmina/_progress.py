@@ -39,15 +39,20 @@ Callback = Callable[[Step], Any]
 @contextlib.contextmanager
 def reporting(estimator: Any, callback: Callback | None) -> Iterator[None]:
     """While this runs the estimator's fits call `callback` a few times a second and when a phase begins or
-    ends; the callback's True stops them."""
+    ends; the callback's True stops them. A fit that fails leaves the estimator as it was."""
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be a function of one step, or None, found {callback!r}")
     bar = Bar() if estimator.verbose == "bar" else None
+    before = dict(vars(estimator))
     estimator._callback = _joined(callback, bar)
     try:
         yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
     finally:
-        del estimator._callback
+        vars(estimator).pop("_callback", None)
         if bar is not None:
             bar.close()
 

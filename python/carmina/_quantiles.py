@@ -117,7 +117,7 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
 
         def fitted() -> JointQuantileRegressor:
             task = self._prepare(X, y, sample_weight)
-            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            leave_out(task.options, len(task.X), groups, contiguous, self._of_all)
             return self._fit_and_keep(task)
 
         with reporting(self, callback):

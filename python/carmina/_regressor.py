@@ -269,7 +269,7 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
 
         def fitted() -> KernelRegressor:
             task = self._prepare(X, y, sample_weight)
-            leave_out(task.options, len(task.X), groups, contiguous, communicator)
+            leave_out(task.options, len(task.X), groups, contiguous, self._of_all)
             return self._fit_and_keep(task)
 
         with reporting(self, callback):

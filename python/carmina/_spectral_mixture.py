@@ -62,13 +62,13 @@ class SpectralMixtureRegressor(
     inference : {"auto", "fourier", "exact", "inducing"}, default="auto"
         Fourier features; the n × n matrix; variational inducing points, which are learnt too. "auto": the
         matrix for a series (one input, one target, no weights) of 20 to 4,000 rows where nothing is asked for
-        that is of features alone, else Fourier features. Of such a series several starts are learnt, and
-        predictions are their mean in proportion to their evidence. Deviations beyond its end are as wide as
-        forecasts from earlier origins ask for: parameters learnt from the first 70 % of the rows forecast
-        the rest from up to 16 origins.
+        that is of features alone, else Fourier features. Such a series is predicted by mixtures beside a
+        level, a random walk and a season, each by the errors of its forecasts from up to 16 earlier origins
+        with parameters learnt from the first 70 % of the rows. Deviations beyond its end are as wide as
+        these errors ask for.
     trend : {"auto", "none", "linear"}, default="auto"
         A line beside the mixture, for one input: its coefficients are integrated out with the rest. "auto",
-        where `inference` is "auto": of a series both, in proportion to their evidence, of more rows the one
+        where `inference` is "auto": of a series both, by the errors of their forecasts, of more rows the one
         of the larger evidence at the start; "none" with other words for `inference`.
     periods : float, sequence of float or None
         Known periods of one input, in its unit (days, for dates): where means of the mixture start.

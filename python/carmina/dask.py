@@ -39,7 +39,18 @@ def _is_dask(X: Any) -> bool:
 class _OnWorkers:
     """`fit` by the workers of a dask client, and what is made of rows lazily."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> Any:
+    _leaves_out = True  # rows, where it chooses something; no field
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        contiguous: bool = False,
+        client: Any = None,
+    ) -> Any:
         """Fit the machine.
 
         Parameters
@@ -49,6 +60,10 @@ class _OnWorkers:
         y : dask array, series or dataframe
             Its blocks are brought to those of X.
         sample_weight : dask array or series, or None
+        groups : dask array or series, or None
+            A label for each row; rows of one label are left out together, as by the estimator for arrays.
+        contiguous : bool, default=False
+            The same with stretches of consecutive rows.
         client : distributed.Client or None
             None: the one that was made last.
         """
@@ -57,7 +72,11 @@ class _OnWorkers:
                 f"{type(self).__name__}: X must be a dask array or dataframe, found {type(X).__name__}; "
                 f"carmina.{type(self).__name__} takes arrays"
             )
-        fitted = fit_on_workers(self._ordinary(), partitions_of(X, y, sample_weight), client)
+        if not self._leaves_out and (groups is not None or contiguous):
+            raise ValueError(f"{type(self).__name__} leaves no rows out: groups and contiguous mean nothing")
+        left_out = {"contiguous": True} if contiguous else {}
+        parts = partitions_of(X, y, sample_weight, groups)
+        fitted = fit_on_workers(self._ordinary(), parts, client, left_out)
         parameters = set(self.get_params())
         vars(self).update({name: value for name, value in vars(fitted).items() if name not in parameters})
         return self
@@ -101,7 +120,7 @@ class _OnWorkers:
         ordinary = self._ordinary()
 
         def predicted(part: Any) -> tuple:
-            rows, targets, weights = part
+            rows, targets, weights, _ = part
             if len(rows) == 0:
                 return None
             return ordinary.predict(rows), np.asarray(targets), weights
@@ -187,3 +206,4 @@ class JointQuantileRegressor(_OnWorkers, carmina.JointQuantileRegressor):
 
 class SpectralMixtureRegressor(_OnWorkers, carmina.SpectralMixtureRegressor):
     __doc__ = carmina.SpectralMixtureRegressor.__doc__
+    _leaves_out = False

@@ -100,7 +100,9 @@ std::optional<Instant> parse_date(std::string_view text) {
   const auto year = digits.number(4);
   if (!year || !digits.take('-')) return std::nullopt;
   const auto month = digits.number(2);
-  if (!month || *month < 1 || *month > 12 || !digits.take('-')) return std::nullopt;
+  if (!month || *month < 1 || *month > 12) return std::nullopt;
+  if (digits.empty()) return Instant{seconds_per_day * days_to(*year, *month, 1), 0};  // "2024-05": its first day
+  if (!digits.take('-')) return std::nullopt;
   const auto day = digits.number(2);
   if (!day || *day < 1 || *day > days_of(*year, *month)) return std::nullopt;
   Instant at{seconds_per_day * days_to(*year, *month, *day), 0};

@@ -77,8 +77,9 @@ void check_dimensions(const OutputCoupling& coupling, Index dim_in, Index dim_ou
             matrix->A().cols(), dim_out);
   }
   require(!is_differential(coupling) || dim_in == dim_out,
-          "fit: a {} kernel needs as many targets as inputs, found {} and {}", coupling_name(coupling), dim_out,
-          dim_in);
+          "fit: a {} kernel needs as many targets as inputs, found {} and {}; where only some inputs are places, give "
+          "it these, kernel.on(columns), and the others another factor",
+          coupling_name(coupling), dim_out, dim_in);
   require(!std::holds_alternative<DivergenceFreeCoupling>(coupling) || dim_in >= 2,
           "fit: a divergence-free kernel is zero in one dimension; at least 2 inputs are needed");
 }

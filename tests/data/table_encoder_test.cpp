@@ -46,6 +46,9 @@ TEST(Dates, AreThoseOfTheCalendar) {
   EXPECT_EQ(parse_date("2024-05-31T14:30:00+02:00")->seconds, 1717158600);
   EXPECT_EQ(parse_date("2024-05-31T07:00:00-0530")->seconds, 1717158600);
   EXPECT_EQ(parse_date("2024-05-31T12:30:15.25")->fraction, 0.25);
+  EXPECT_EQ(parse_date("2024-05")->seconds, parse_date("2024-05-01")->seconds);
+  EXPECT_FALSE(parse_date("2024-13"));
+  EXPECT_FALSE(parse_date("2024-"));
   EXPECT_DOUBLE_EQ(parse_date("1970-01-02 12:00")->in(DateUnit::days), 1.5);
   EXPECT_DOUBLE_EQ(parse_date("1970-01-01 00:00:01.5")->in(DateUnit::seconds), 1.5);
 }

@@ -8,6 +8,7 @@
 #include "features/sample_map.hpp"
 #include "models/machine/machine_map.hpp"
 
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 
 #include <functional>
@@ -188,18 +189,24 @@ TEST(Derived, DivergenceFreeFieldsHaveNoDivergenceAndCurlFreeOnesNoCurl) {
   }
 }
 
+// With anchors Z the process is of the kernel k(x, Z) k(Z, Z)^-1 k(Z, z).
 // cov theta = s (PhiᵀPhi + alpha I)^-1 with features about their mean; L f by differences of the design's own rows
 // would be too coarse, so the dense posterior is of f at many near rows: L f is a fixed combination of them.
 Matrix<double> dense_deviation(const KernelMachine<double>& machine, const Case& one, const Matrix<double>& X,
                                const std::vector<std::vector<std::pair<Index, double>>>& quantities, bool exact,
-                               const Matrix<double>& rows) {
+                               const Matrix<double>& rows, const Matrix<double>* anchors = nullptr) {
   const FitRecord& record = machine.record();
   const double alpha = record.alpha;
   const Index n = rows.rows(), p = one.p, d = one.d;
   // Kernel between (row, output) pairs, of the machine's own features or exact.
   const auto transform = std::visit([](const auto& map) { return map.transform(); }, machine.map());
-  const auto values = [&](const Matrix<double>& A, const Matrix<double>& B) {
+  const std::function<Matrix<double>(const Matrix<double>&, const Matrix<double>&)> values =
+      [&](const Matrix<double>& A, const Matrix<double>& B) -> Matrix<double> {
     Matrix<double> K(A.rows() * p, B.rows() * p);
+    if (anchors && A.data() != anchors->data() && B.data() != anchors->data()) {
+      const Eigen::MatrixXd own = values(*anchors, *anchors);
+      return values(A, *anchors) * own.ldlt().solve(Eigen::MatrixXd(values(*anchors, B)));
+    }
     if (exact) {
       std::vector<double> blocks(static_cast<std::size_t>(A.rows() * B.rows() * p * p));
       OperatorMap<double>(one.kernel, B, p, transform).blocks(A, blocks.data(), Execution{});
@@ -234,25 +241,26 @@ Matrix<double> dense_deviation(const KernelMachine<double>& machine, const Case&
     if (intercept) system(i, n * p + i % p) = system(n * p + i % p, i) = 1;
   }
   const Eigen::PartialPivLU<Eigen::MatrixXd> lu(system);
-  constexpr double h = 2e-3;
-  const double weights[] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};  // five points: O(h^4)
-  const double steps[] = {-2 * h, -h, h, 2 * h};
+  constexpr double h = 1e-3;  // rounding is below 1e-8, and O(h^3) of kernels whose fifth derivative jumps
+  const double weights[] = {-1.0 / 60, 3.0 / 20, -3.0 / 4, 3.0 / 4, -3.0 / 20, 1.0 / 60};  // seven points
+  const double steps[] = {-3 * h, -2 * h, -h, h, 2 * h, 3 * h};
+  constexpr Index around = 6;
   Matrix<double> out(X.rows(), std::ssize(quantities));
   for (Index i = 0; i < X.rows(); ++i) {
-    Matrix<double> near(4 * d, d);
+    Matrix<double> near(around * d, d);
     for (Index l = 0; l < d; ++l) {
-      for (Index s = 0; s < 4; ++s) {
-        near.row(4 * l + s) = X.row(i);
-        near(4 * l + s, l) += steps[s];
+      for (Index s = 0; s < around; ++s) {
+        near.row(around * l + s) = X.row(i);
+        near(around * l + s, l) += steps[s];
       }
     }
     const Matrix<double> own = values(near, near), across = values(near, rows);
     for (std::size_t q = 0; q < quantities.size(); ++q) {
-      Eigen::VectorXd combination = Eigen::VectorXd::Zero(4 * d * p);
+      Eigen::VectorXd combination = Eigen::VectorXd::Zero(around * d * p);
       for (const auto& [entry, factor] : quantities[q]) {  // entry: output d + input
         const Index a = entry / d, l = entry % d;
-        for (Index s = 0; s < 4; ++s) {
-          combination[(4 * l + s) * p + a] += factor * weights[s] / h * std::sqrt(record.noise[a] / alpha);
+        for (Index s = 0; s < around; ++s) {
+          combination[(around * l + s) * p + a] += factor * weights[s] / h * std::sqrt(record.noise[a] / alpha);
         }
       }
       Eigen::VectorXd right = Eigen::VectorXd::Zero(n * p + border);
@@ -284,7 +292,9 @@ TEST(Derived, DeviationsAreThoseOfTheDensePosterior) {
         const auto expect = [&](Derived what, const auto& quantities) {
           const Matrix<double> expected = dense_deviation(machine, one, X, quantities, exact, rows);
           const Matrix<double> found = posterior.derived_deviation(what, X);
-          EXPECT_LT(max_difference(found, expected), 1e-5 * expected.cwiseAbs().maxCoeff())
+          // Variances: differences know a deviation near 0 to the root of rounding.
+          const Matrix<double> v = found.cwiseAbs2(), w = expected.cwiseAbs2();
+          EXPECT_LT(max_difference(v, w), 1e-8 * std::max(1.0, w.maxCoeff()))
               << derived_name(what) << " " << approximation;
         };
         expect(Derived::gradient, gradient);
@@ -336,6 +346,32 @@ TEST(Derived, FourierDeviationsAreQuadraticForms) {
       }
     }
   }
+}
+
+TEST(Derived, SubSamplesHaveThoseOfTheirAnchors) {
+  Index tried = 0;
+  for (const Case& one : cases()) {
+    FitOptions options = options_for(one.kernel, "sub_sample", false, InputScaling::none);
+    options.n_components = 12;
+    options.keep_moments = true;
+    const Matrix<double> rows = random_matrix(26, one.d, 1).array() * 1.7 + 0.4,
+                         Y = random_matrix(26, one.p, 2).array() + 1, X = random_matrix(3, one.d, 9);
+    const auto machine = KernelMachine<double>::fit(rows, Y, options);
+    const Matrix<double> expected_slopes =
+        differences([&](const Matrix<double>& at) { return machine.predict(at); }, X);
+    EXPECT_LT(max_difference(derive<double>(machine, Derived::gradient, X), expected_slopes),
+              1e-6 * std::max(1.0, expected_slopes.cwiseAbs().maxCoeff()));
+    const auto* map = std::get_if<KernelMap<double>>(&machine.map());
+    if (!map || !why_no_deviation(machine.record()).empty()) continue;  // deviations are of one scalar kernel's anchors
+    ++tried;
+    const Matrix<double> anchors = map->anchors();
+    std::vector<std::vector<std::pair<Index, double>>> gradient;
+    for (Index entry = 0; entry < one.p * one.d; ++entry) gradient.push_back({{entry, 1.0}});
+    const Matrix<double> v = Posterior<double>(machine).derived_deviation(Derived::gradient, X).cwiseAbs2(),
+                         w = dense_deviation(machine, one, X, gradient, true, rows, &anchors).cwiseAbs2();
+    EXPECT_LT(max_difference(v, w), 1e-8 * std::max(1.0, w.maxCoeff()));
+  }
+  EXPECT_GE(tried, 2);
 }
 
 TEST(Derived, SubSamplesAndSketchesHaveThem) {

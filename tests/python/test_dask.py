@@ -145,3 +145,22 @@ def _states(dask_worker):
     """Of fits, in a worker."""
     folder = dask_worker.local_directory
     return sum(name.startswith("carmina-") and "." not in name for name in os.listdir(folder))
+
+
+def test_groups_are_left_out_together(client):
+    tracks = np.arange(900) // 45
+    given = {"kernel": "gaussian", "n_components": 60, "random_state": 0}
+    models = [
+        carmina.dask.KernelRegressor(**given).fit(X, of(DATA.Y), **together)
+        for together in ({"groups": of(tracks)}, {"contiguous": True}, {})
+    ]
+    wholes = [
+        carmina.KernelRegressor(**given).fit(DATA.X, DATA.Y, **together)
+        for together in ({"groups": tracks}, {"contiguous": True}, {})
+    ]
+    for model, whole in zip(models, wholes):
+        assert model.alpha_ == whole.alpha_
+        assert (model.predict(X).compute() == whole.predict(DATA.X)).all()
+    assert len({model.report_.text for model in models}) == 3
+    with pytest.raises(ValueError, match="leaves no rows out"):
+        carmina.dask.SpectralMixtureRegressor().fit(X, of(DATA.Y), contiguous=True)

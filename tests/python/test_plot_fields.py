@@ -98,3 +98,31 @@ def test_wrong_shapes_are_refused(field):
             bad()
     with pytest.raises(ValueError, match="columns must be two of the 2 of X"):
         plot.vector_field(field.X, field.Y, columns=(0, 2))
+
+
+def test_frames_with_dates_are_drawn_and_derived():
+    """Places are the columns that are drawn; a model of dates gives what the model of their numbers gives."""
+    pandas = pytest.importorskip("pandas")
+    drifters = datasets.drifters(12, random_state=0)
+    when = pandas.Timestamp("2024-05-01") + pandas.to_timedelta(drifters.X[:, 2], unit="D")
+    frame = pandas.DataFrame({"x": drifters.X[:, 0], "y": drifters.X[:, 1], "when": when})
+    days = ((when - pandas.Timestamp(0)) / pandas.Timedelta(days=1)).to_numpy()
+    numbers = np.column_stack([drifters.X[:, :2], days])
+    current = DivergenceFree(Gaussian(2.0), normalized=True)
+    kernel = current.on([0, 1]) * Gaussian(3.0).on(2) + current.on([0, 1])
+    given = {"alpha": 0.1, "approximation": "exact"}
+    dated = KernelRegressor(kernel, dates="days", **given).fit(frame, drifters.Y)
+    plain = KernelRegressor(kernel, **given).fit(numbers, drifters.Y)
+    for what in ("curl", "divergence", "stream_function", "predict_gradient"):
+        found, expected = getattr(dated, what)(frame[:5]), getattr(plain, what)(numbers[:5])
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    side = np.linspace(0, 10, 6)
+    x, y = np.meshgrid(side, side)
+    grid = pandas.DataFrame({"x": x.ravel(), "y": y.ravel(), "when": when[0]})
+    ax = plot.vector_field(grid, dated, plt.figure().gca())
+    arrows = ax.collections[0]
+    assert_allclose(np.column_stack([arrows.U, arrows.V]), dated.predict(grid))
+    plot.streamlines(grid, dated, plt.figure().gca())
+    assert plot.field_parts(dated, grid).shape == (2, 3)
+    with pytest.raises(ValueError, match="a place is a number, found dates"):
+        plot.vector_field(grid, dated, columns=(0, 2))

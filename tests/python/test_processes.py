@@ -149,3 +149,45 @@ def test_model_is_an_ordinary_one(tmp_path):
     model.save(tmp_path / "model.safetensors")
     again = carmina.load(tmp_path / "model.safetensors")
     assert (again.predict(DATA.X) == model.predict(DATA.X)).all()
+
+
+@pytest.mark.parametrize("together", ["groups", "contiguous"])
+@pytest.mark.parametrize("size", [2, 3])
+def test_groups_and_stretches_of_all_processes_are_left_out(together, size):
+    """Labels are of the rows of a process, a group may be in several."""
+    tracks = np.array([f"track {k // 35}" for k in range(700)])
+    given = {"groups": lambda rows: {"groups": tracks[rows]}, "contiguous": lambda rows: {"contiguous": True}}
+    ends = [0, *(700 * k // size + 17 * k for k in range(1, size)), 700]
+
+    def work(communicator):
+        rows = slice(ends[communicator.rank], ends[communicator.rank + 1])
+        model = KernelRegressor("gaussian", random_state=0)
+        return model.fit(DATA.X[rows], DATA.Y[rows], communicator=communicator, **given[together](rows))
+
+    models = run(size, work)
+    whole = run(
+        1,
+        lambda one: KernelRegressor("gaussian", random_state=0).fit(
+            DATA.X, DATA.Y, communicator=one, **given[together](slice(None))
+        ),
+    )[0]
+    for model in models:
+        assert not isinstance(model, Exception), model
+        assert model.report_.text == whole.report_.text
+        assert (model.predict(DATA.X) == whole.predict(DATA.X)).all()
+    random = run(
+        1, lambda one: KernelRegressor("gaussian", random_state=0).fit(DATA.X, DATA.Y, communicator=one)
+    )[0]
+    assert random.report_.text != whole.report_.text
+
+
+def test_groups_that_some_processes_lack_are_refused():
+    def work(communicator):
+        rows = slice(350 * communicator.rank, 350 * communicator.rank + 350)
+        groups = np.arange(350) // 35 if communicator.rank == 0 else None
+        return KernelRegressor(**NUMBERS).fit(
+            DATA.X[rows], DATA.Y[rows], communicator=communicator, groups=groups
+        )
+
+    for result in run(2, work):
+        assert "some processes have groups and others have none" in str(result)

@@ -252,3 +252,73 @@ def test_the_benchmark_of_forecasts_measures_what_it_says(tmp_path):
     missing = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True)
     assert missing.returncode == 1
     assert "CARMINA_DATA is not set" in missing.stderr
+
+
+def test_months_as_text_and_periods_are_dates():
+    pandas = pytest.importorskip("pandas")
+    _, y = monthly()
+    text = np.array([str(month) for month in MONTHS])
+    expected = SpectralMixtureRegressor(4, random_state=0).fit(MONTHS, y).predict(MONTHS[-5:])
+    forms = {
+        "text": text,
+        "series of text": pandas.Series(text),
+        "frame of text": pandas.DataFrame({"time": text}),
+        "periods": pandas.PeriodIndex(text, freq="M"),
+        "series of periods": pandas.Series(pandas.PeriodIndex(text, freq="M")),
+        "frame of periods": pandas.DataFrame({"time": pandas.PeriodIndex(text, freq="M")}),
+    }
+    for name, X in forms.items():
+        model = SpectralMixtureRegressor(4, random_state=0).fit(X, y)
+        assert_array_equal(model.predict(X[-5:]), expected, err_msg=name)
+    for wrong in (np.array(["spring", "summer"] * 20), pandas.DataFrame({"time": ["spring", "summer"] * 20})):
+        with pytest.raises(ValueError, match=r"X is a column of text, '\w+' in its first row"):
+            SpectralMixtureRegressor(4).fit(wrong, y[:40])
+
+
+def test_horizons_are_lengths():
+    times = times_of(MONTHS)
+    assert times.length("365D") == times.length(datetime.timedelta(days=365)) == 365
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="what the calendar makes longer or shorter has no length"):
+        times.length(pandas.DateOffset(years=1))
+    with pytest.raises(ValueError, match=r"expected a length of time, .* found 'a year'"):
+        times.length("a year")
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    t, y = monthly(n=40)
+    model = SpectralMixtureRegressor(3, random_state=0).fit(MONTHS[:40], y)
+    expected = model.predict(MONTHS[40:45])
+    with pytest.raises(ValueError, match="y must have shape"):
+        model.fit(t[:, None], y[:30])
+    assert_array_equal(model.predict(MONTHS[40:45]), expected)
+    assert model.feature_names_in_ == ["time"]
+
+
+def test_intervals_are_those_of_the_band(tmp_path):
+    t, y = monthly()
+    model = SpectralMixtureRegressor(5, random_state=0).fit(t[:96, None], y[:96])
+    mean, std = model.predict(t[96:, None], return_std=True)
+    ends = model.predict_interval(t[96:, None], coverage=0.9)
+    assert_allclose(ends, np.column_stack([mean - 1.644853627 * std, mean + 1.644853627 * std]), rtol=1e-9)
+    assert np.mean((ends[:, 0] < y[96:]) & (y[96:] < ends[:, 1])) > 0.7
+    with pytest.raises(ValueError, match="coverage must be between 0 and 1"):
+        model.predict_interval(t[96:, None], coverage=95)
+    two = SpectralMixtureRegressor(3, n_components=60, random_state=0).fit(
+        t[:, None], np.column_stack([y, -y])
+    )
+    mean, std = two.predict(t[:4, None], return_std=True)
+    together = two.predict_interval(t[:4, None], coverage=0.9, joint=True)
+    assert_allclose(together[..., 1] - mean, 1.959963985 * std, rtol=1e-9)
+    # The program's columns are target, then the ends.
+    program = Path(sys.executable).with_name("carmina")
+    model.save(tmp_path / "m.safetensors")
+    np.savetxt(tmp_path / "later.csv", t[96:], header="x1", comments="")
+    subprocess.run(
+        [program, "predict", "m.safetensors", "later.csv", "--interval", "0.9", "--out", "ends.csv"],
+        check=True,
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    found = np.loadtxt(tmp_path / "ends.csv", delimiter=",", skiprows=1)
+    assert_allclose(found[:, 1:], ends, rtol=1e-9)

@@ -58,13 +58,13 @@ class Predictor {
 
   // Why deviations, or intervals, are not known; empty: they are. Deviations are for spectral mixtures and for direct
   // squared-loss fits with a positive alpha, of Fourier machines where the file holds their variances; intervals for
-  // the latter alone.
+  // both.
   std::string why_no_std() const;
   std::string why_no_interval() const;
   // (n, dim_out): standard deviation of a new observation, noise included. Error where they are not known.
   Matrix<double> predict_std(ConstView<double> X, const Execution& execution = {}) const;
   Matrix<float> predict_std(ConstView<float> X, const Execution& execution = {}) const;
-  // (n, 2 dim_out): ends of the interval of each output (models/posterior.hpp). Error where they are not known.
+  // (n, 2 dim_out): ends of the interval of each output (models/posterior.hpp; of mixtures by normal quantiles).
   Matrix<double> predict_interval(ConstView<double> X, double coverage, bool joint = false,
                                   const Execution& execution = {}) const;
   Matrix<float> predict_interval(ConstView<float> X, double coverage, bool joint = false,

@@ -54,7 +54,7 @@ KlCopies parse_kl_copies(const std::string& name);
 std::string kl_copies_name(KlCopies copies);
 
 // A line beside the mixture, for one input. Automatic: with inference automatic as the evidence says, of a series both
-// in proportion to it; else none.
+// by the errors of their forecasts; else none.
 enum class Trend { none, linear, automatic };
 Trend parse_trend(const std::string& name);
 std::string trend_name(Trend trend);

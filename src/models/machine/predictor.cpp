@@ -1,4 +1,6 @@
 // models/machine/predictor.cpp -- rows into the model's precision, predictions back into the caller's.
+#include "random/quantiles.hpp"
+
 #include <carmina/core/error.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/model_inputs.hpp>
@@ -142,8 +144,29 @@ struct Predictor::State {
     });
   }
 
+  // mean ± q deviations, q of the normal distribution; of p outputs together that of a p-th of what may fall outside.
+  template <Real T>
+  Matrix<T> normal_interval(ConstView<T> X, double coverage, bool joint, const Execution& execution) const {
+    require(coverage > 0 && coverage < 1, "predict_interval: coverage must be between 0 and 1, found {}", coverage);
+    const auto& machine = std::get<SpectralMixtureMachine>(model);
+    const Index p = machine.dim_out();
+    const Matrix<T> unit = deviation(X, execution);
+    const ModelRows<T> rows(X, encoder.get());
+    const Matrix<double> mean = machine.predict(in_precision<double>(rows.X), execution);
+    const double q = normal_quantile(1 - (1 - coverage) / (joint ? 2 * static_cast<double>(p) : 2));
+    Matrix<double> out(X.rows(), 2 * p);
+    for (Index a = 0; a < p; ++a) {
+      const Vector<double> half = q * unit.col(a).template cast<double>();
+      out.col(2 * a) = mean.col(a) - half;
+      out.col(2 * a + 1) = mean.col(a) + half;
+    }
+    return finite_in<T>(out, "predict_interval", "end of an interval");
+  }
+
   template <Real T>
   Matrix<T> interval(ConstView<T> given, double coverage, bool joint, const Execution& execution) const {
+    if (std::holds_alternative<SpectralMixtureMachine>(model))
+      return normal_interval<T>(given, coverage, joint, execution);
     const ModelRows<T> rows(given, encoder.get());
     const ConstView<T>& X = rows.X;
     const auto ends = [&]<Real M>(const KernelMachine<M>& machine) -> Matrix<T> {
@@ -266,8 +289,7 @@ std::vector<std::string> Predictor::class_names() const {
 
 std::string Predictor::why_no_std() const { return kernel_machine() ? why_no_deviation(record()) : std::string(); }
 std::string Predictor::why_no_interval() const {
-  return kernel_machine() ? carmina::why_no_interval(record())
-                          : "intervals are known for kernel machines, the model is a spectral mixture";
+  return kernel_machine() ? carmina::why_no_interval(record()) : std::string();
 }
 
 Matrix<double> Predictor::predict_std(ConstView<double> X, const Execution& execution) const {

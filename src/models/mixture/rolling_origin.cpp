@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace carmina {
 namespace {
 
-constexpr Index most_origins = 16, fewest_residuals = 5;
+constexpr Index most_origins = 16, fewest_residuals = 5, most_members = 4;
+constexpr double judged_part = 0.2;      // of the rows, after an origin
+constexpr double smallest_share = 0.05;  // of a member
 
 double shortest_step(const Vector<double>& x) {
   const double range = x[x.size() - 1] - x[0];
@@ -67,6 +70,28 @@ RollingForecasts combined(const std::vector<RollingForecasts>& members, const Ve
     }
   }
   return out;
+}
+
+Vector<double> shares_by_errors(const Vector<double>& y, const std::vector<RollingForecasts>& members) {
+  const Index n = y.size(), count = static_cast<Index>(members.size());
+  const auto judged = std::max<Index>(2, static_cast<Index>(judged_part * static_cast<double>(n)));
+  Vector<double> squares = Vector<double>::Zero(count);
+  for (Index m = 0; m < count; ++m) {
+    const RollingForecasts& one = members[static_cast<std::size_t>(m)];
+    for (std::size_t k = 0; k < one.origins.size(); ++k) {
+      const Index o = one.origins[k], rows = std::min(judged, n - o);
+      squares[m] += (y.segment(o, rows) - one.mean[k].head(rows)).squaredNorm();
+    }
+  }
+  const double least = std::max(squares.minCoeff(), 1e-12 * y.squaredNorm() + std::numeric_limits<double>::min());
+  Vector<double> shares = (least / squares.array().max(least)).square();
+  shares /= shares.sum();
+  std::vector<double> ordered(shares.begin(), shares.end());
+  std::sort(ordered.rbegin(), ordered.rend());
+  const double limit = std::max(smallest_share, ordered[std::min<std::size_t>(most_members, ordered.size()) - 1]);
+  const double largest = ordered.front();
+  for (double& one : shares) one = one < std::min(limit, largest) ? 0 : one;
+  return shares / shares.sum();
 }
 
 ForecastBands forecast_bands(const Vector<double>& x, const Vector<double>& y, const RollingForecasts& forecasts) {

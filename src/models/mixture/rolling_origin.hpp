@@ -24,6 +24,10 @@ RollingForecasts rolling_forecasts(const Matrix<double>& L, const Vector<double>
 // A mean of several by their shares; variances with that of the means.
 RollingForecasts combined(const std::vector<RollingForecasts>& members, const Vector<double>& shares);
 
+// Shares of members by what they miss within a fifth of the rows after each origin, in proportion to the inverse of the
+// square of the mean square; those of the four largest, from a twentieth on.
+Vector<double> shares_by_errors(const Vector<double>& y, const std::vector<RollingForecasts>& members);
+
 // The factor at horizons that double: the 95 % quantile of |residual| / deviation over 1.96, at least 1.
 ForecastBands forecast_bands(const Vector<double>& x, const Vector<double>& y, const RollingForecasts& forecasts);
 

@@ -2,6 +2,8 @@
 #include "models/mixture/series_learner.hpp"
 #include "models/mixture/rolling_origin.hpp"
 #include "models/mixture/series_climb.hpp"
+#include "models/mixture/series_period.hpp"
+#include "models/mixture/structural_climb.hpp"
 #include "models/plan/memory_plan.hpp"
 
 #include <carmina/core/error.hpp>
@@ -10,12 +12,12 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 namespace carmina {
 namespace {
 
 constexpr Index shortest_series = 20;   // rows
-constexpr Index most_steps = 60;        // of a start: more change the evidence and not the forecast
 constexpr double early_part = 0.7;      // of the rows, before the first origin
 constexpr double least_share = 0.01;    // of a member
 constexpr Index usual_learning = 1000;  // rows
@@ -35,10 +37,12 @@ Vector<double> shares_of(const std::vector<Climbed>& all) {
 
 class SeriesLearner {
  public:
-  SeriesLearner(const Times& times, const SpectralMixtureOptions& options, Index learning_rows, Checkpoint* checkpoint)
+  SeriesLearner(const Times& times, const SpectralMixtureOptions& options, Index learning_rows, bool combines,
+                Checkpoint* checkpoint)
       : times_(times),
         options_(options),
         learning_rows_(learning_rows > 0 ? learning_rows : usual_learning),
+        combines_(combines),
         checkpoint_(checkpoint) {}
 
   LearntMixture run() {
@@ -46,28 +50,46 @@ class SeriesLearner {
     const Index n = times_.x.size(), early = static_cast<Index>(early_part * static_cast<double>(n));
     const bool rolls = early >= shortest_series;
     fits_ = rolls ? 2 : 1;
+    const bool combines = rolls && combines_;
+    if (combines) plan_forms();
     std::vector<Climbed> all;
     {
       PhaseTimer timer(learnt.report, "learning");
       all = climb(times_, "start");
     }
-    const Vector<double> shares = shares_of(all);
-    const auto best = static_cast<std::size_t>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+    const Vector<double> by_evidence = shares_of(all);
+    const auto best =
+        static_cast<std::size_t>(std::max_element(by_evidence.begin(), by_evidence.end()) - by_evidence.begin());
+    describe(all, by_evidence, best, learnt);
+    Vector<double> shares = by_evidence;
+    if (rolls) {
+      PhaseTimer timer(learnt.report, "rolling origins");
+      const Times past = times_.first(early, options_.fit_intercept);
+      std::vector<Climbed> before = climb(past, "early start");
+      const std::vector<Climbed> structural = climb_forms(past, {}, "early form");
+      before.insert(before.end(), structural.begin(), structural.end());
+      const Vector<double> found = roll(past, before, early, known_periods(all[best]), combines, learnt);
+      if (combines && found.size() > 0) {
+        const std::vector<Climbed> later = climb_forms(times_, structural, "form");
+        all.insert(all.end(), later.begin(), later.end());
+        shares = found;
+        for (Index k = 0; k < shares.size(); ++k) {
+          if (!std::isfinite(all[static_cast<std::size_t>(k)].evidence)) shares[k] = 0;
+        }
+        require(shares.sum() > 0, "fit: no member of the series has a finite evidence; scale inputs and targets");
+        shares /= shares.sum();
+        name_members(shares, all.size() - later.size(), learnt.report);
+      }
+    }
     {
       PhaseTimer timer(learnt.report, "posterior");
       for (std::size_t k = 0; k < all.size(); ++k) {
-        if (shares[static_cast<Index>(k)] > 0) add_member(all[k], k == best, learnt);
+        const bool predicts = k < static_cast<std::size_t>(shares.size()) && shares[static_cast<Index>(k)] > 0;
+        if (predicts || k == best) add_member(all[k], k == best, predicts, learnt);
       }
     }
     learnt.state.shares.resize(static_cast<Index>(learnt.state.members.size()));
     std::copy_if(shares.begin(), shares.end(), learnt.state.shares.begin(), [](double share) { return share > 0; });
-    describe(all, shares, best, learnt);
-    if (rolls) {
-      PhaseTimer timer(learnt.report, "rolling origins");
-      const Times past = times_.first(early, options_.fit_intercept);
-      const std::vector<Climbed> before = climb(past, "early start");
-      roll(past, before, early, known_periods(all[best]), learnt);
-    }
     return learnt;
   }
 
@@ -95,11 +117,49 @@ class SeriesLearner {
     return all;
   }
   Index total() const {
-    return fits_ * static_cast<Index>(trends().size()) * options_.n_starts * series_steps(options_);
+    return fits_ * (static_cast<Index>(trends().size()) * options_.n_starts * series_steps(options_) +
+                    static_cast<Index>(forms_.size()) * structural_steps);
   }
 
-  // In the targets' own units.
-  void add_member(const Climbed& one, bool is_best, LearntMixture& learnt) const {
+  void plan_forms() {
+    const double period = options_.periods.empty() ? recurring_period(times_.x, times_.y)
+                                                   : recurring_period(times_.x, times_.y, options_.periods);
+    forms_ = structural_forms(period, trends());
+  }
+
+  // From where the forms of `before` ended, if there are any.
+  std::vector<Climbed> climb_forms(const Times& times, const std::vector<Climbed>& before, const char* name) {
+    std::vector<Climbed> all;
+    const Times some = times.in_runs(learning_rows_);
+    std::optional<StructuralClimb> climb;  // forms of one trend follow each other
+    for (std::size_t k = 0; k < forms_.size(); ++k) {
+      if (k == 0 || forms_[k].linear != forms_[k - 1].linear) climb.emplace(some, options_, forms_[k].linear);
+      const auto on_step = [&](Index step, double) {
+        options_.execution.checkpoint({"learning", done_ + step, total(), "step"});
+      };
+      const Vector<double> at = before.empty() ? Vector<double>() : before[k].ascent.at;
+      all.push_back(climb->from(forms_[k], at, {checkpoint_, format_text("{} {}", name, k)}, on_step));
+      done_ += structural_steps;
+    }
+    return all;
+  }
+
+  void name_members(const Vector<double>& shares, std::size_t mixtures, SolveReport& report) const {
+    std::string parts;
+    double learnt = 0;
+    for (Index k = 0; k < static_cast<Index>(mixtures); ++k) learnt += shares[k];
+    const auto add = [&](const std::string& name, double share) {
+      if (share > 0) parts += format_text("{}{} {:.0f} %", parts.empty() ? "" : ", ", name, 100 * share);
+    };
+    add("mixtures", learnt);
+    for (std::size_t k = 0; k < forms_.size(); ++k) {
+      add(forms_[k].text(), shares[static_cast<Index>(mixtures + k)]);
+    }
+    report.text += "; forecasts by the errors of earlier ones: " + parts;
+  }
+
+  // In the targets' own units; `predicts` false: its evidence alone.
+  void add_member(const Climbed& one, bool is_best, bool predicts, LearntMixture& learnt) const {
     MixtureMember member{one.whole(), one.noise * times_.scale * times_.scale, {}};
     member.mixture.weights *= times_.scale * times_.scale;
     const Matrix<double> X = times_.x, Y = times_.y * times_.scale;
@@ -107,8 +167,8 @@ class SeriesLearner {
     const Vector<double> diagonal = member.process.L.diagonal();
     const double evidence = -member.process.coefficients.cwiseProduct(Y).sum() / 2 - diagonal.array().log().sum() -
                             static_cast<double>(Y.rows()) / 2 * std::log(2 * std::numbers::pi);
-    if (learnt.state.members.empty() || is_best) learnt.evidence = evidence;
-    learnt.state.members.push_back(std::move(member));
+    if (is_best) learnt.evidence = evidence;
+    if (predicts) learnt.state.members.push_back(std::move(member));
   }
 
   void describe(const std::vector<Climbed>& all, const Vector<double>& shares, std::size_t best,
@@ -138,29 +198,32 @@ class SeriesLearner {
                       : format_text("trend {}", trend_name(options_.trend));
   }
 
-  // Those that were given; else, of the lines that the series shows three times or more, that of the largest weight.
+  // Those that were given; else, of the lines that the series shows three times or more, that of the largest weight,
+  // and what the series comes back after.
   std::vector<double> known_periods(const Climbed& one) const {
     if (!options_.periods.empty()) return options_.periods;
     double weight = 0, period = 0;
+    const double season = forms_.empty() ? 0 : forms_.front().period;
     for (Index q = 0; q < one.mixture.size(); ++q) {
       const double cycles = std::abs(one.mixture.means(q, 0)) * times_.range();
       if (cycles < 3 || one.mixture.scales(q, 0) * times_.range() > 1 || one.mixture.weights[q] <= weight) continue;
       weight = one.mixture.weights[q], period = 1 / std::abs(one.mixture.means(q, 0));
     }
-    return {period};
+    return season > 0 ? std::vector{period, season} : std::vector{period};
   }
 
-  // Parameters learnt before the first origin forecast from all of them.
-  void roll(const Times& past, const std::vector<Climbed>& before, Index early, const std::vector<double>& periods,
-            LearntMixture& learnt) const {
-    const Vector<double> shares = shares_of(before);
+  // Parameters learnt before the first origin forecast from all of them. Returns the shares of what was learnt, by the
+  // evidence or by the errors of these forecasts; none where no member has any.
+  Vector<double> roll(const Times& past, const std::vector<Climbed>& before, Index early,
+                      const std::vector<double>& periods, bool by_errors, LearntMixture& learnt) const {
+    const Vector<double> shares = by_errors ? Vector<double>() : shares_of(before);
     const std::vector<Index> origins = rolling_origins(early, times_.x.size());
     const double squared = past.scale * past.scale;
     const Vector<double> y = times_.y * times_.scale;
     std::vector<RollingForecasts> members;
-    std::vector<double> kept;
+    std::vector<Index> kept;
     for (std::size_t k = 0; k < before.size(); ++k) {
-      if (!(shares[static_cast<Index>(k)] > 0)) continue;
+      if (by_errors ? !std::isfinite(before[k].evidence) : !(shares[static_cast<Index>(k)] > 0)) continue;
       Mixture own = before[k].mixture, beside = before[k].beside;
       own.weights *= squared;
       if (beside.size() > 0) beside.weights *= squared;
@@ -168,10 +231,10 @@ class SeriesLearner {
       const Matrix<double> L = series.factor(own, before[k].noise * squared, options_.execution);
       if (L.size() == 0) continue;
       members.push_back(rolling_forecasts(L, y, origins));
-      kept.push_back(shares[static_cast<Index>(k)]);
+      kept.push_back(static_cast<Index>(k));
     }
-    if (members.empty()) return;
-    Vector<double> parts = Eigen::Map<const Vector<double>>(kept.data(), static_cast<Index>(kept.size()));
+    if (members.empty()) return {};
+    Vector<double> parts = by_errors ? shares_by_errors(y, members) : Vector<double>(shares(kept));
     parts /= parts.sum();
     const RollingForecasts forecasts = combined(members, parts);
     learnt.state.bands = forecast_bands(times_.x, y, forecasts);
@@ -182,12 +245,17 @@ class SeriesLearner {
       if (errors.period == 0 || one.seasonal < errors.seasonal) errors = one;
     }
     learnt.report.text += "; " + errors.text(origins.size());
+    Vector<double> out = Vector<double>::Zero(static_cast<Index>(before.size()));
+    out(kept) = parts;
+    return out;
   }
 
   const Times& times_;
   const SpectralMixtureOptions& options_;
   Index learning_rows_;
+  bool combines_;
   Checkpoint* checkpoint_;
+  std::vector<StructuralForm> forms_;
   Index fits_ = 1, done_ = 0;
 };
 
@@ -216,14 +284,14 @@ bool learns_series(const SpectralMixtureOptions& asked, Inference inference) {
 }
 
 LearntMixture learn_series(const Matrix<double>& X, const Matrix<double>& Y, const SpectralMixtureOptions& options,
-                           Index learning_rows, Vector<double>& mean, Checkpoint* checkpoint) {
+                           Index learning_rows, bool combines, Vector<double>& mean, Checkpoint* checkpoint) {
   require(X.cols() == 1 && Y.cols() == 1,
           "fit: with inference 'exact' a trend and periods are for one input and one target, found {} and {}; take "
           "'fourier'",
           X.cols(), Y.cols());
   const Times times = times_of(X, Y, options.fit_intercept);
   mean = Vector<double>::Constant(1, times.mean);
-  return SeriesLearner(times, options, learning_rows, checkpoint).run();
+  return SeriesLearner(times, options, learning_rows, combines, checkpoint).run();
 }
 
 }  // namespace carmina

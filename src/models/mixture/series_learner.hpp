@@ -15,8 +15,9 @@ Inference chosen_inference(const SpectralMixtureOptions& options, Index d, Index
 bool learns_series(const SpectralMixtureOptions& asked, Inference inference);
 
 // Rows in any order, targets NaN where there are none. `options` with inference 'exact'; trend as asked for. Parameters
-// are learnt from `learning_rows` (0: 1,000) of more rows, the posterior is of all.
+// are learnt from `learning_rows` (0: 1,000) of more rows, the posterior is of all. `combines`: mixtures stand beside
+// levels, seasons and random walks (structural_climb.hpp), in shares by the errors of earlier forecasts.
 LearntMixture learn_series(const Matrix<double>& X, const Matrix<double>& Y, const SpectralMixtureOptions& options,
-                           Index learning_rows, Vector<double>& mean, Checkpoint* checkpoint);
+                           Index learning_rows, bool combines, Vector<double>& mean, Checkpoint* checkpoint);
 
 }  // namespace carmina

@@ -194,7 +194,7 @@ SpectralMixtureMachine SpectralMixtureMachine::fit(DataRows<T>& rows, const Spec
   if (saved) expect_rows(*saved, some, rows.rows(), summary.target_mean);
   LearntMixture learnt =
       series ? learn_series(some.X.template cast<double>(), some.Y.template cast<double>(), options,
-                            asked.learning_rows, machine.intercept_, saved)
+                            asked.learning_rows, automatic, machine.intercept_, saved)
              : learn_mixture(some, summary.groups, options, plan.longest_grid, machine.intercept_, saved);
   if (!sampler.all()) {
     some = {};

@@ -20,6 +20,7 @@ class SeriesEvidence {
 
   Index rows() const { return y_.size(); }
   bool on_grid() const { return grid_; }
+  Index lags() const { return lags_.size(); }  // that occur
   // log p(y), -infinity where rounding leaves no factor, and its gradient by the learnt mixture and the noise.
   MixtureEvidence operator()(const Mixture& mixture, double noise, bool gradient, const Execution& execution) const;
   // The factor L of the covariance, its upper triangle zero; empty where rounding leaves none.
