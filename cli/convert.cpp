@@ -81,7 +81,7 @@ void add_convert(CLI::App& program) {
   command->add_option("MODEL", it->model, "A model file")->required()->type_name("FILE");
   command->add_option("--onnx", it->onnx, "The ONNX file to write: opset 17, in double")->required()->type_name("FILE");
   command->add_flag("--no-std", it->no_std, "Leave out deviations, which take the square of the features");
-  command->callback([it] { it->run(); });
+  run_when_parsed(*command, it);
 }
 
 }  // namespace carmina::cli

@@ -111,7 +111,7 @@ void add_evaluate(CLI::App& program) {
   it->targets.add(*command, " [the model's, else the last]");
   command->add_flag("--json", it->json, "Print JSON");
   it->resources.add_threads(*command);
-  command->callback([it] { it->run(); });
+  run_when_parsed(*command, it);
 }
 
 }  // namespace carmina::cli

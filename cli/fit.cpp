@@ -160,7 +160,7 @@ void add_fit(CLI::App& program) {
                    format_text("Between two writings of that file, at least [{}]", it->checkpoint.seconds))
       ->type_name("NUMBER");
   command->add_flag("--json", it->json, "Print what was fitted, and how, as JSON");
-  command->callback([it] { it->run(); });
+  run_when_parsed(*command, it);
 }
 
 }  // namespace carmina::cli

@@ -140,9 +140,9 @@ struct FitArguments {
   std::string kernel_ = "auto", coupling_, length_scale_ = "auto", loss_ = "squared", matrix_, seed_ = "0",
               sampling_ = "iid", components_ = "auto", scale_ = "auto", metric_ = "auto";
   // Parameters of the kernel and of the loss, by name.
-  std::map<std::string, std::optional<double>> kernel_numbers_;
-  std::map<std::string, std::string> loss_numbers_;  // "auto", a number, or empty
-  std::map<std::string, std::vector<double>> loss_lists_;
+  NamedValues<std::optional<double>> kernel_numbers_;
+  NamedValues<std::string> loss_numbers_;  // "auto", a number, or empty
+  NamedValues<std::vector<double>> loss_lists_;
   std::optional<double> density_, draws_;
   bool no_scale_ = false, no_intercept_ = false, bounded_ = false;
 };

@@ -276,7 +276,7 @@ void add_info(CLI::App& program) {
   command->add_flag("--machine", it->machine, "Tell what was found of this machine, and how fast its products are")
       ->excludes(model);
   command->add_flag("--json", it->json, "Print JSON");
-  command->callback([it] { it->run(); });
+  run_when_parsed(*command, it);
 }
 
 }  // namespace carmina::cli

@@ -4,6 +4,8 @@
 #include <carmina/core/error.hpp>
 #include <carmina/core/execution.hpp>
 #include <charconv>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +14,25 @@
 #include "console.hpp"
 
 namespace carmina::cli {
+
+// A command that runs once its options are parsed. A program that parses again begins with the values as they are
+// declared; where options write them stays.
+template <class Command>
+void run_when_parsed(CLI::App& command, const std::shared_ptr<Command>& it) {
+  command.preparse_callback([it, declared = *it](std::size_t) { *it = declared; });
+  command.callback([it] { it->run(); });
+}
+
+// Values of options by their names, each of which stays where it is.
+template <class Value>
+struct NamedValues : std::map<std::string, Value> {
+  NamedValues() = default;
+  NamedValues(const NamedValues&) = default;
+  NamedValues& operator=(const NamedValues& others) {
+    for (auto& [name, value] : *this) value = others.at(name);
+    return *this;
+  }
+};
 
 // --threads, --memory, --device and --device-library.
 struct Resources {

@@ -310,7 +310,7 @@ void add_predict(CLI::App& program) {
   command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
-  command->callback([it] { it->run(); });
+  run_when_parsed(*command, it);
 }
 
 }  // namespace carmina::cli

@@ -244,7 +244,7 @@ void add_tune(CLI::App& program) {
                    "A column of numbers, no input: rows with the same one, such as a track, are left out together")
       ->type_name("NAME");
   command->add_flag("--json", it->json, "Print all trials as JSON");
-  command->callback([it] { it->run(); });
+  run_when_parsed(*command, it);
 }
 
 }  // namespace carmina::cli

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "../cli/commands.hpp"
@@ -73,9 +75,22 @@ std::vector<std::string> words_of(Bytes bytes) {
   return words;
 }
 
+// The program for a command, or for a word that is none. Making its options takes twenty times as long as parsing
+// words.
+CLI::App& program_for(const std::string& word) {
+  static std::map<std::string, std::unique_ptr<CLI::App>> made;
+  constexpr std::string_view commands[] = {"fit", "tune", "predict", "evaluate", "info", "convert"};
+  const bool known = std::find(std::begin(commands), std::end(commands), word) != std::end(commands);
+  std::unique_ptr<CLI::App>& program = made[known ? word : ""];
+  if (!program) {
+    program = std::make_unique<CLI::App>("", "carmina");
+    cli::add_commands(*program, word);
+  }
+  return *program;
+}
+
 void run(const std::vector<std::string>& words) {
-  CLI::App program("", "carmina");
-  cli::add_commands(program, words.size() > 1 ? std::string_view(words[1]) : "");
+  CLI::App& program = program_for(words.size() > 1 ? words[1] : "");
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   try {

@@ -1,7 +1,7 @@
 // tests/faults/faults_test.cpp -- every allocation and every call on a file may fail: what comes out is one clear
 // error, nothing is left behind, and the next call works.
 //
-// A few places of each kind in every run; all of them with CARMINA_ALL_FAULTS=1.
+// A few places of each kind in every run; all of them with CARMINA_ALL_FAULTS=1, a share with 16+3 (support/share.hpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <carmina/data/read_ahead.hpp>
@@ -21,24 +21,27 @@
 #include "injected.hpp"
 #include "models/mixture_data.hpp"
 #include "models/ways_settings.hpp"
+#include "support/share.hpp"
 #include "support/temp_dir.hpp"
 
 namespace carmina::faults_test {
 namespace {
 
-using testing::all_faults;
 using testing::Fault;
 using testing::Injected;
+using testing::Share;
 using testing::TempDir;
 using ways_test::Data;
 using ways_test::Setting;
 using ways_test::settings;
 
-// Of `calls` places: the first ones, and some more evenly spread.
+// Of `calls` places: the first ones, and some more evenly spread; or the share of all that is asked for.
 std::vector<long> places(long calls, long some) {
   std::vector<long> chosen;
-  const long step = all_faults() ? 1 : std::max(1L, calls / some);
-  for (long n = 1; n <= calls; n += n < 3 ? 1 : step) chosen.push_back(n);
+  Share share(testing::all_faults, std::max(1L, calls / some));
+  for (long n = 1; n <= calls; ++n) {
+    if (share.has_next() || (n < 3 && !share.is_given())) chosen.push_back(n);
+  }
   return chosen;
 }
 

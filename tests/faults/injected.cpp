@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CARMINA_OWN_MALLOC 0
@@ -66,8 +65,6 @@ Injected::~Injected() { armed = false; }
 long Injected::calls() { return counted; }
 long Injected::live_blocks() { return live; }
 bool Injected::memory_fails() { return CARMINA_OWN_MALLOC; }
-
-bool all_faults() { return std::getenv("CARMINA_ALL_FAULTS") != nullptr; }
 
 }  // namespace carmina::testing
 

@@ -26,7 +26,7 @@ class Injected {
   static bool memory_fails();  // whether allocations can be made to fail here: not under a sanitizer
 };
 
-// Whether a test is to try all places and not some: where CARMINA_ALL_FAULTS is set.
-bool all_faults();
+// Where this is set a test tries all places, or a share of them, and not some.
+inline constexpr const char* all_faults = "CARMINA_ALL_FAULTS";
 
 }  // namespace carmina::testing

@@ -128,6 +128,54 @@ TEST(Finite, CoefficientsThatLeaveNothingButRounding) {
   EXPECT_THAT(refusal(options, twice, Y), HasSubstr("take a larger alpha"));
 }
 
+// With an alpha of 1e-12 the same rows have coefficients of 1e12 that cancel in predictions, but for their rounding:
+// what the kernel takes to zero is not kept.
+TEST(Finite, CoefficientsThatCancelAreNotKept) {
+  Matrix<double> twice = X;
+  twice.row(1) = twice.row(0);
+  const double middle = (Y(0, 0) + Y(1, 0)) / 2;
+  for (const std::string approximation : {"exact", "fourier"}) {
+    for (const Loss& loss : {Loss(Squared{}), Loss(Absolute{}), Loss(SquaredEpsilonInsensitive(0.1))}) {
+      FitOptions options = options_for(approximation, Gaussian(0.2));
+      options.n_components = 400;
+      options.alpha = 1e-12;
+      options.loss = loss;
+      const auto machine = KernelMachine<double>::fit(twice, Y, options);
+      EXPECT_LT(machine.coefficients().norm(), 1e4) << approximation << ' ' << loss_name(loss);
+      const Matrix<double> f = machine.predict(twice);
+      if (std::holds_alternative<Squared>(loss)) {
+        EXPECT_NEAR(f(0, 0), middle, 1e-9) << approximation;
+      }
+      EXPECT_NEAR(f(5, 0), Y(5, 0), 0.11) << approximation << ' ' << loss_name(loss);
+    }
+  }
+  FitOptions options = options_for("exact", Gaussian(0.2), "cg");
+  options.alpha = 1e-12;
+  const auto iterated = KernelMachine<double>::fit(twice, Y, options).record().report;
+  EXPECT_EQ(iterated.status, SolveStatus::not_converged);
+  EXPECT_THAT(iterated.message, HasSubstr("take a larger alpha"));
+}
+
+// Where all rows are equal, what features say about their mean is rounding.
+TEST(Finite, FeaturesThatDoNotDiffer) {
+  const Matrix<double> equal = X.row(0).replicate(X.rows(), 1);
+  const Matrix<float> narrow = equal.cast<float>(), targets = Y.cast<float>();
+  for (const std::string solver : {"direct", "cg", "lsmr"}) {
+    FitOptions options = options_for("fourier", Gaussian(1), solver);
+    options.alpha = 1e-12;
+    const float found = KernelMachine<float>::fit(narrow, targets, options).predict(narrow)(0, 0);
+    EXPECT_NEAR(found, Y.mean(), 1e-5) << solver;
+    options.alpha = 1e-30;
+    EXPECT_NEAR(KernelMachine<double>::fit(equal, Y, options).predict(equal)(0, 0), Y.mean(), 1e-9) << solver;
+  }
+}
+
+TEST(Finite, WeightsWithoutDigits) {
+  const Vector<double> weights = Vector<double>::Constant(X.rows(), 1e-320);
+  EXPECT_THAT(refusal(options_for("fourier", Gaussian(1)), X, Y, weights.data()),
+              HasSubstr("multiply them and alpha by one number"));
+}
+
 TEST(Finite, Tuning) {
   TuneOptions options;
   options.fit = options_for("exact", Polynomial(100, 1, 1e4));

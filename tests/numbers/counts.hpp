@@ -4,26 +4,25 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "support/share.hpp"
+
 namespace carmina::numbers_test {
 
-// Of the cases each `usual`-th is tried, all with CARMINA_ALL_NUMBERS=1, each tenth with 10.
-inline long step_of(long usual) {
-  const char* given = std::getenv("CARMINA_ALL_NUMBERS");
-  return given ? std::max(1L, std::atol(given)) : usual;
-}
+using testing::Share;
+
+inline constexpr const char* all_numbers = "CARMINA_ALL_NUMBERS";
 
 template <class T>
-std::string describe(const std::string& what, const std::string& table, double alpha) {
+std::string describe(const Share& share, const std::string& what, const std::string& table, double alpha) {
   std::ostringstream line;
-  line << what << ", " << table << ", alpha " << alpha << (sizeof(T) == 4 ? ", float" : ", double");
+  line << "number " << share.number() << ": " << what << ", " << table << ", alpha " << alpha
+       << (sizeof(T) == 4 ? ", float" : ", double");
   return line.str();
 }
 

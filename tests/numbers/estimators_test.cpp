@@ -104,18 +104,17 @@ Matrix<T> targets_of(const Table<T>& table, Index outputs) {
 TYPED_TEST(EstimatorNumbers, AreNoWorseThanAConstantOrRefused) {
   using T = TypeParam;
   Counts counts;
-  const long step = step_of(41);
-  long number = 0;
+  Share share(all_numbers, 41);
   for (const Estimator& estimator : estimators()) {
     for (const Table<T>& table : tables<T>()) {
       for (const double alpha : alphas) {
         const bool given = estimator.options.alpha && !estimator.options.alpha_by && !estimator.options.by_evidence;
         if (!given && alpha != 1) continue;
-        if (number++ % step != 0) continue;
+        if (!share.has_next()) continue;
         FitOptions options = estimator.options;
         if (given) options.alpha = alpha;
         const Matrix<T> y = targets_of(table, estimator.outputs);
-        const std::string name = describe<T>(estimator.name, table.name, alpha);
+        const std::string name = describe<T>(share, estimator.name, table.name, alpha);
         counts.take(name, [&] {
           const auto machine = KernelMachine<T>::fit(table.X, y, options, table.w.data());
           if (why_no_deviation(machine.record()).empty()) {
@@ -134,12 +133,11 @@ TYPED_TEST(EstimatorNumbers, AreNoWorseThanAConstantOrRefused) {
 TYPED_TEST(EstimatorNumbers, MixturesAndTuning) {
   using T = TypeParam;
   Counts counts;
-  const long step = step_of(7);
-  long number = 0;
+  Share share(all_numbers, 7);
   for (const Table<T>& table : tables<T>()) {
     for (const Inference inference : {Inference::fourier, Inference::exact, Inference::inducing}) {
-      if (number++ % step != 0) continue;
-      counts.take(describe<T>("mixture " + inference_name(inference), table.name, 0), [&] {
+      if (!share.has_next()) continue;
+      counts.take(describe<T>(share, "mixture " + inference_name(inference), table.name, 0), [&] {
         SpectralMixtureOptions options;
         options.n_mixtures = 2, options.n_components = 8, options.n_inducing = 4, options.max_iter = 5;
         options.inference = inference;
@@ -153,8 +151,8 @@ TYPED_TEST(EstimatorNumbers, MixturesAndTuning) {
       });
     }
     for (const std::string approximation : {"fourier", "exact"}) {
-      if (number++ % step != 0) continue;
-      counts.take(describe<T>("tuned " + approximation, table.name, 0), [&] {
+      if (!share.has_next()) continue;
+      counts.take(describe<T>(share, "tuned " + approximation, table.name, 0), [&] {
         TuneOptions options;
         options.fit = given_numbers();
         options.fit.approximation = approximation;

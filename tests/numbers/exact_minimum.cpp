@@ -126,7 +126,7 @@ struct Solution {
     }
   }
   static Exact influence(const Problem& problem, Index i, Index j) {
-    return Exact(problem.K(i, j)) * Exact(problem.w[j]) / problem.alpha;
+    return problem.K(i, j) * Exact(problem.w[j]) / problem.alpha;
   }
   Exact objective(const Problem& problem) const {
     Exact sum = 0;

@@ -4,15 +4,17 @@
 #include <carmina/losses/loss.hpp>
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
+#include <boost/multiprecision/eigen.hpp>
 
 namespace carmina::numbers_test {
 
 using Exact = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<400>, boost::multiprecision::et_off>;
+using ExactMatrix = Eigen::Matrix<Exact, Eigen::Dynamic, Eigen::Dynamic>;
 
 // J(c, b) = sum_i w_i l((K c)_i + b, y_i) + alpha cᵀ K c / 2
 struct Problem {
   Loss loss;
-  Matrix<double> K;  // (n, n), positive semidefinite but for rounding
+  ExactMatrix K;  // (n, n): its rounding to double would be functions that there are not
   Vector<double> y, w;
   Exact alpha;
   bool intercept = true;

@@ -40,6 +40,10 @@ void FitPipeline<T>::prepare() {
     summary.sample.resize(0, 0);
   }
   require(summary.target_mean.allFinite(), "fit: the targets are too large to be added up; divide them by one number");
+  constexpr double least_weight = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  require(summary.weight >= least_weight,
+          "fit: the weights add up to {:.3g}, where {} has no digits left; multiply them and alpha by one number",
+          summary.weight, std::same_as<T, float> ? "float32" : "float64");
   task.n = static_cast<double>(summary.rows);
   if (checkpoint) {
     expect_rows(*checkpoint, rows, summary);

@@ -28,7 +28,8 @@ struct PosedSystem {
 
   // Or K (n, n), lower triangle; (n p, n p) where the kernel is not separable.
   Matrix<double> K = {};
-  double rounding = 0;  // of K's entries, in units of the largest, where they were added up in float
+  double rounding = 0;  // of K's entries, in units of the largest, where they were computed in float
+  double digits = std::numeric_limits<double>::epsilon();  // of what predictions multiply the rows' coefficients by
   DualRows dual = {};
 
   bool primal() const { return static_cast<bool>(features); }

@@ -102,8 +102,14 @@ Matrix<double> transposed_product(const Matrix<T>& phi, const Matrix<double>& C,
   return out;
 }
 
+// Coefficients c (n, q) of rows with K c = values, K whole, may be so large that predictions, in numbers of these
+// digits, lose what is to be seen of the targets' reach: rows that are nearly equal ask for large ones that cancel.
+// Then they are made as short as values allow, which are the fit's own, more exact than any K c.
+void shorten(Matrix<double>& c, const Matrix<double>& values, Matrix<double> K, double digits, double reach,
+             const Execution& execution);
+
 // U / sqrt(mu) (order, rank) of a positive semi-definite H = U diag(mu) Uᵀ, by the eigenvalues that are not rounding
-// (mathematics.md 2b).
-Matrix<double> whitening(Matrix<double> H, const Execution& execution);
+// (mathematics.md 2b) and above `floor`.
+Matrix<double> whitening(Matrix<double> H, const Execution& execution, double floor = 0);
 
 }  // namespace carmina

@@ -1,5 +1,6 @@
 // models/fit/ways.cpp -- the table itself, what its ways share, and the solution of posed problems.
 #include "models/fit/ways.hpp"
+#include "backends/tiled.hpp"
 #include "core/words.hpp"
 #include "features/moments_builder.hpp"
 #include "features/segmented_sum.hpp"
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <numeric>
 
 namespace carmina {
 
@@ -178,6 +180,41 @@ double alpha_above_rounding(const Moments& sums, double alpha, SolveReport& repo
   return rounding;
 }
 
+// Of few rows, or with an alpha far below the rounding of sums in T, these are worth to be taken in double, 1024 rows
+// at a time.
+template <Real T>
+bool wants_fine_sums(const FitPipeline<T>& fit, const FeatureRows& features) {
+  constexpr double eps = std::numeric_limits<T>::epsilon(), rounding = 64 * eps;
+  const auto n = static_cast<double>(features.rows()), m = static_cast<double>(features.features());
+  return std::same_as<T, float> && !fit.options.keep_moments && !fit.rows.processes() && !fit.checkpoint &&
+         fit.task.alpha > 0 && fit.task.alpha < rounding * fit.summary.weight / (m * std::sqrt(n));
+}
+template <Real T>
+Moments fine_sums(const FitPipeline<T>& fit, const FeatureRows& features) {
+  constexpr Index together = 1024;
+  Moments sums(features.features(), fit.origin);
+  const Index m = sums.features, p = sums.outputs, width = m + p + 1;
+  const Matrix<double> targets = features.targets();
+  const Vector<double> weights = features.weights();
+  Matrix<double> phi, rows;
+  features.windows([&](Index first_row, Index count, const FeatureRows::Gather& gather) {
+    std::vector<Index> places;
+    for (Index at = 0; at < count; at += together) {
+      const Index some = std::min(together, count - at), row = first_row + at;
+      places.resize(static_cast<std::size_t>(some));
+      std::iota(places.begin(), places.end(), at);
+      gather(places.data(), some, phi);
+      rows.resize(some, width);
+      rows << phi, targets.middleRows(row, some).rowwise() - fit.origin.transpose(), Vector<double>::Ones(some);
+      if (weights.size() > 0) rows = weights.segment(row, some).cwiseSqrt().asDiagonal() * rows;
+      backend::add_gram(width, some, rows.data(), width, sums.sums.data(), width, fit.execution);
+    }
+  });
+  sums.rows = features.rows();
+  require_finite(sums);
+  return sums;
+}
+
 }  // namespace
 
 template <Real T>
@@ -195,14 +232,15 @@ LinearSolution solve_posed(FitPipeline<T>& fit, PosedSystem<T>& posed, Moments* 
   const SquaredLossProblem separable{fit.outputs, alpha, intercept};
   LinearSolution solution;
   if (sums) {
-    solution = posed.expansion ? solve_expanded(*sums, *posed.expansion, alpha, intercept, fit.execution, fit.report,
-                                                left_out.use())
-                               : solve_primal(*sums, separable, fit.execution, fit.report, left_out.use());
+    solution = posed.expansion
+                   ? solve_expanded(*sums, *posed.expansion, alpha, intercept, fit.execution, fit.report,
+                                    left_out.use(), posed.digits)
+                   : solve_primal(*sums, separable, fit.execution, fit.report, left_out.use(), posed.digits);
   } else {
-    solution =
-        fit.task.separable
-            ? solve_dual(posed.K, posed.dual, separable, fit.execution, fit.report, left_out.use(), posed.rounding)
-            : solve_dual_blocks(posed.K, posed.dual, alpha, intercept, fit.execution, fit.report, left_out.use());
+    solution = fit.task.separable ? solve_dual(posed.K, posed.dual, separable, fit.execution, fit.report,
+                                               left_out.use(), posed.rounding, posed.digits)
+                                  : solve_dual_blocks(posed.K, posed.dual, alpha, intercept, fit.execution, fit.report,
+                                                      left_out.use());
   }
   left_out.finish(solution);
   return solution;
@@ -214,7 +252,12 @@ template <Real T>
 KernelMachine<T> run_posed(FitPipeline<T>& fit, const Way<T>& way) {
   PosedProblem<T> posed = way.pose(fit);
   std::optional<Moments> sums;
-  if (posed.primal() && !fit.task.missing) sums = fit.sum(*posed.features(fit.rows));
+  if (posed.primal() && !fit.task.missing) {
+    const auto features = posed.features(fit.rows);
+    const bool fine = wants_fine_sums(fit, *features);
+    if (!fine) posed.digits = std::numeric_limits<T>::epsilon();
+    sums = fine ? fine_sums(fit, *features) : fit.sum(*features);
+  }
   LinearSolution solution = solve_posed(fit, posed, sums ? &*sums : nullptr, fit.task.alpha);
   if (posed.to_map) solution.coefficients = posed.to_map(solution.coefficients);
   return fit.finish(std::move(posed.map), solution);

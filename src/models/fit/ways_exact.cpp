@@ -37,6 +37,8 @@ PosedProblem<T> pose(FitPipeline<T>& fit) {
     PosedProblem<T> posed{KernelMap<T>(fit.scalar(), std::move(held.X), fit.transform)};
     posed.K = std::move(K);
     posed.dual = std::move(dual);
+    posed.digits = std::numeric_limits<T>::epsilon();
+    if (std::same_as<T, float>) posed.rounding = posed.digits;
     return posed;
   }
   OperatorMap<T> map(*fit.kernel, std::move(held.X), fit.rows.dim_out(), fit.transform);

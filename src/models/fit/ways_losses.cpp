@@ -4,11 +4,14 @@
 #include "models/fit/sketched_rows.hpp"
 #include "models/fit/ways.hpp"
 #include "solvers/losses/convex_loss.hpp"
+#include "solvers/losses/loss_rows.hpp"
 
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace carmina {
 namespace {
@@ -21,10 +24,21 @@ bool smooth_or(const FitTask& t, Method method) { return method != Method::lbfgs
 
 template <Real T>
 LinearSolution minimise(FitPipeline<T>& fit, Method method, const FeatureRows& features, const CoefficientSpace& space,
-                        Matrix<double> targets, Vector<double> weights) {
+                        Matrix<double> targets, Vector<double> weights, double least_alpha = 0) {
   const FitOptions& o = fit.options;
-  ConvexLossProblem problem{o.loss, std::move(targets), std::move(weights), fit.task.alpha, o.fit_intercept};
+  const double alpha = std::max(fit.task.alpha, least_alpha);
+  ConvexLossProblem problem{o.loss, std::move(targets), std::move(weights), alpha, o.fit_intercept};
   PhaseTimer timer(fit.report, "solve");
+  const auto solved = [&](LinearSolution solution) {
+    require(std::isfinite(fit.report.objective),
+            "fit: the sum of the losses is not a finite number; divide the targets, or the weights and alpha, by one "
+            "number");
+    if (alpha > fit.task.alpha && fit.report.message.empty()) {
+      fit.report.message =
+          "alpha is below the rounding of the kernel: as much as that was taken; a larger alpha is advised";
+    }
+    return solution;
+  };
   const std::string reason = fit.report.reason;
   if (method == Method::adam) {
     const AdamOptions adam = AdamOptions::with(o, o.seed);
@@ -32,10 +46,11 @@ LinearSolution minimise(FitPipeline<T>& fit, Method method, const FeatureRows& f
         solve_convex_loss_adam(features, space, std::move(problem), adam, fit.iterations(), fit.execution, fit.report);
     fit.report.reason =
         reason + (fit.report.reason == reason || fit.report.reason.empty() ? "" : "; " + fit.report.reason);
-    return solution;
+    return solved(std::move(solution));
   }
   const Direction direction = method == Method::lbfgs ? Direction::lbfgs : Direction::newton;
-  return solve_convex_loss(features, space, std::move(problem), direction, fit.iterations(), fit.execution, fit.report);
+  return solved(
+      solve_convex_loss(features, space, std::move(problem), direction, fit.iterations(), fit.execution, fit.report));
 }
 
 // ---- what they hold
@@ -120,26 +135,52 @@ KernelMachine<T> run_features(FitPipeline<T>& fit, Method method, FeatureStorage
   return fit.finish(map, minimum(*features, CoefficientSpace(expansion, map.n_features())));
 }
 
+// Coefficients of the rows are w_i l'(f_i) / alpha: with slopes as they are at the best constant, the alpha that makes
+// their values as large as the targets. Where alpha is a part e of it, coefficients may cancel but for e of their size.
+template <Real T>
+double alpha_of_targets(const FitPipeline<T>& fit, double largest, const Matrix<double>& targets,
+                        const Vector<double>& weights) {
+  const LossRows rows(fit.options.loss, targets, weights, fit.execution);
+  std::vector<Index> numbers(static_cast<std::size_t>(targets.rows()));
+  std::iota(numbers.begin(), numbers.end(), Index{0});
+  Matrix<double> F = Matrix<double>::Zero(targets.rows(), rows.outputs()), slopes;
+  if (fit.options.fit_intercept) F.rowwise() += rows.target_means().transpose();
+  rows.slopes(F, numbers.data(), slopes);
+  slopes = slopes.array().isNaN().select(0.0, slopes);  // of targets that are missing
+  rows.apply_weights(slopes);
+  const double reach = fit.summary.target_reach.maxCoeff() + fit.summary.target_mean.cwiseAbs().maxCoeff();
+  return reach > 0 ? largest * (slopes.stableNorm() / reach) : 0.0;
+}
+
 // f = K Theta Bᵀ + b for K given by its lower triangle, Theta (n, rank). Newton's method takes K itself where outputs
-// are separate. Otherwise K = U diag(mu) Uᵀ gives features U sqrt(mu) = K P with P = U / sqrt(mu), and coefficients
-// P Theta of the rows.
+// are separate and coefficients of rows do not cancel. Otherwise K = U diag(mu) Uᵀ gives features U sqrt(mu) = K P with
+// P = U / sqrt(mu), and coefficients P Theta of the rows.
 template <Real T>
 LinearSolution minimise_by_rows(FitPipeline<T>& fit, Method method, Matrix<double> K, Matrix<double> targets,
                                 Vector<double> weights) {
   const CoefficientSpace rows(fit.outputs, K.rows(), fit.rows.dim_out());
   require(K.diagonal().maxCoeff() > 0, "fit: the kernel matrix is zero");
   mirror_lower(K, fit.execution);
-  if (method == Method::newton && by_rows(rows, fit.options.loss)) {
-    return minimise(fit, method, *kernel_rows(K, fit.execution), rows, std::move(targets), std::move(weights));
+  constexpr double digits = std::numeric_limits<T>::epsilon(), cancels = 5e-8;
+  const double largest = K.diagonal().maxCoeff(), own_alpha = alpha_of_targets(fit, largest, targets, weights);
+  if (method == Method::newton && by_rows(rows, fit.options.loss) && fit.task.alpha >= cancels * own_alpha) {
+    const auto products = kernel_rows(K, fit.execution);
+    LinearSolution solution = minimise(fit, method, *products, rows, std::move(targets), std::move(weights));
+    Matrix<double> values;
+    products->forward(solution.coefficients, values);
+    const double reach = fit.summary.target_reach.maxCoeff() + values.cwiseAbs().maxCoeff();
+    shorten(solution.coefficients, values, std::move(K), digits, reach, fit.execution);
+    return solution;
   }
+  // An alpha below the rounding of K is none: coefficients without bound would look for more there.
   Matrix<double> P, phi;
   {
     PhaseTimer timer(fit.report, "eigenvectors");
-    P = whitening(K, fit.execution);
+    P = whitening(K, fit.execution, 64 * digits * largest);
     phi = backend::product(backend::Transpose::no, K, P, fit.execution);
   }
   LinearSolution solution = minimise(fit, method, *stored_rows(phi, fit.execution), rows.with_features(phi.cols()),
-                                     std::move(targets), std::move(weights));
+                                     std::move(targets), std::move(weights), digits * own_alpha);
   solution.coefficients = backend::product(backend::Transpose::no, P, solution.coefficients, fit.execution);
   return solution;
 }
@@ -308,11 +349,31 @@ std::vector<Way<T>> loss_ways() {
 template std::vector<Way<float>> loss_ways<float>();
 template std::vector<Way<double>> loss_ways<double>();
 
-Matrix<double> whitening(Matrix<double> H, const Execution& execution) {
+// U (Uᵀ values / mu) over the largest mu, the others having less of the values than would be seen.
+void shorten(Matrix<double>& c, const Matrix<double>& values, Matrix<double> K, double digits, double reach,
+             const Execution& execution) {
+  const double seen = std::sqrt(digits) / 10 * reach;
+  if (!(digits * K.diagonal().maxCoeff() * c.stableNorm() > seen) || !values.allFinite()) return;
+  const double least = 64 * digits * K.diagonal().maxCoeff();
+  const Index n = K.rows();
+  Vector<double> mu(n);
+  backend::symmetric_eigen(n, K.data(), K.outerStride(), mu.data(), execution);  // row k: the k-th eigenvector
+  Matrix<double> turned = backend::product(backend::Transpose::no, K, values, execution);
+  double left = 0;
+  for (Index k = 0; k < n; ++k) {
+    const double here = turned.row(k).squaredNorm();
+    const bool small = left + here <= seen * seen / 1000;
+    left += small ? here : std::numeric_limits<double>::infinity();
+    turned.row(k) *= small || mu[k] <= least ? 0.0 : 1 / mu[k];
+  }
+  c = backend::product(backend::Transpose::yes, K, turned, execution);
+}
+
+Matrix<double> whitening(Matrix<double> H, const Execution& execution, double floor) {
   const Index size = H.rows();
   Vector<double> mu(size);
   backend::symmetric_eigen(size, H.data(), H.outerStride(), mu.data(), execution);  // row k: the k-th eigenvector
-  const double cutoff = mu[size - 1] * std::max(static_cast<double>(size) * 2.2e-16, 1e-12);
+  const double cutoff = std::max(floor, mu[size - 1] * std::max(static_cast<double>(size) * 2.2e-16, 1e-12));
   Index rank = 0;
   while (rank < size && mu[size - 1 - rank] > cutoff) ++rank;
   require(rank > 0, "fit: the kernel matrix is zero");

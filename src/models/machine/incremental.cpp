@@ -89,7 +89,8 @@ KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index 
     if (const Term* term = machine.kernel().separable()) {
       const OutputFactor outputs = output_factor(*term, p);
       if (!outputs.identity()) root = outputs.root().template cast<T>();
-      solution = solve_primal(moments, {outputs, record.alpha, record.fit_intercept}, execution, record.report, use);
+      solution = solve_primal(moments, {outputs, record.alpha, record.fit_intercept}, execution, record.report, use,
+                              std::numeric_limits<T>::epsilon());
       for (Index a = 0; a < p; ++a) {
         for (Index j = 0; j < outputs.rank(p); ++j) {
           const double share = outputs.identity() ? (a == j ? 1.0 : 0.0) : std::pow(outputs.vectors(a, j), 2);
@@ -101,7 +102,8 @@ KernelMachine<T> solved(const KernelMachine<T>& machine, Moments moments, Index 
     } else {
       const Expansion expansion(machine.kernel(), map.unit_frequencies(), p);
       found.order = expansion.dim_coef();
-      solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report, use);
+      solution = solve_expanded(moments, expansion, record.alpha, record.fit_intercept, execution, record.report, use,
+                                std::numeric_limits<T>::epsilon());
       freedom.array() += found.of(1) / static_cast<double>(p);
       full = solution.coefficients;
     }

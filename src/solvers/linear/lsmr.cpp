@@ -18,7 +18,7 @@ struct Rotation {
 // [Fong2011, Section 5], with its notation; damped by sqrt(alpha). |zeta_bar| is the norm of Aᵀr - alpha x, which never
 // grows; at x = 0 it is |Aᵀb|.
 Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const IterationOptions& options,
-                    const Execution& execution, SolveReport& report) {
+                    const Execution& execution, SolveReport& report, double rounding) {
   const double damp = std::sqrt(alpha);
   Matrix<double> u = std::move(b), image;
   Vector<double> v, preimage;
@@ -29,14 +29,14 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
   if (norm > 0) v /= norm;
   Vector<double> h = v, h_bar = Vector<double>::Zero(v.size()), x = h_bar;
   double alpha_bar = norm, zeta_bar = norm * beta, rho = 1, rho_bar = 1, c_bar = 1, s_bar = 0;
-  const double start = zeta_bar;
+  const double start = zeta_bar, lost = rounding * beta;
   Index iteration = 0;
   Resumable loop({options.checkpoint, "lsmr"}, [&](LoopState& state) {
     state("u", u), state("v", v), state("h", h), state("h_bar", h_bar), state("x", x), state("norm", norm);
     state("alpha_bar", alpha_bar), state("zeta_bar", zeta_bar), state("rho", rho), state("rho_bar", rho_bar);
     state("c_bar", c_bar), state("s_bar", s_bar), state("iteration", iteration);
   });
-  while (!loop.ended() && iteration < options.max_iter && std::abs(zeta_bar) > options.tol * start) {
+  while (!loop.ended() && iteration < options.max_iter && std::abs(zeta_bar) > std::max(options.tol * start, lost)) {
     loop.step();
     execution.checkpoint({"lsmr", iteration, options.max_iter, "iteration"});
     A.forward(v, image);
@@ -67,7 +67,9 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
     h = v - theta / rho * h;
   }
   loop.end();
-  report_iterations("lsmr", iteration, start > 0 ? std::abs(zeta_bar) / start : 0.0, options, report);
+  const bool solved = std::abs(zeta_bar) <= lost;
+  const double residual = start > 0 ? std::abs(zeta_bar) / start : 0.0;
+  report_iterations("lsmr", iteration, solved ? std::min(residual, options.tol) : residual, options, report);
   return x;
 }
 
@@ -77,7 +79,9 @@ LinearSolution solve_expanded_lsmr(const ExpandedProblem& problem, const Iterati
   const RowOperator A{[&](const Vector<double>& theta, Matrix<double>& out) { P.forward(theta, out); },
                       [&](const Matrix<double>& u, Vector<double>& out) { P.backward(u, out); }};
   Matrix<double> targets = P.targets();
-  return P.solution(lsmr(A, std::move(targets), problem.alpha, options, execution, report));
+  // Of features about their mean nothing but rounding may be left.
+  const double rounding = 8 * problem.rows.roundoff() * std::sqrt(P.sums().weight) * P.feature_means().norm();
+  return P.solution(lsmr(A, std::move(targets), problem.alpha, options, execution, report, rounding));
 }
 
 }  // namespace carmina

@@ -44,6 +44,7 @@ class KeptMatrix {
       : H_(H, m, m, Eigen::OuterStride<>(ldh)), threads_(threads), diagonal_(H_.diagonal()) {
     for_pairs([](double& lower, double& upper) { upper = lower; });
   }
+  double largest() const { return diagonal_.maxCoeff(); }
   // Lower triangle = delta H + alpha I.
   void restore(double delta, double alpha) {
     for_pairs([delta](double& lower, double& upper) { lower = delta * upper; });
@@ -76,11 +77,21 @@ class KeptMatrix {
   Vector<double> diagonal_;
 };
 
+// Whether the rounding of H x, with numbers of these digits, is above 3 sqrt(digits) of R: what that costs is an
+// eigendecomposition.
+bool much_larger(const Matrix<double>& X, const Matrix<double>& R, double largest, double digits) {
+  const double seen = 3 * std::sqrt(digits);
+  for (Index j = 0; j < X.cols(); ++j) {
+    if (digits * largest * X.col(j).stableNorm() > seen * R.col(j).stableNorm()) return true;
+  }
+  return false;
+}
+
 // x_j = U diag(1 / (delta_j g + alpha)) Uᵀ r_j. Eigenvalues below the rounding of H are zero, and where alpha is below
 // it too the direction drops out: what the right-hand side has there is rounding, or no function. (A matrix of random
 // errors of that size has a norm of 2 sqrt(m) times it.)
 void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                    double rounding, const Execution& execution, const FactorUse& use) {
+                    double rounding, const Execution& execution, const FactorUse& use, const RangeOnly* range) {
   Vector<double> g(m);
   backend::symmetric_eigen(m, H, ldh, g.data(), execution);
   const auto order = static_cast<double>(m);
@@ -93,8 +104,18 @@ void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, 
   Matrix<double> rotated(m, q);
   using backend::Transpose;
   backend::gemm<double>(Transpose::no, Transpose::no, m, q, m, 1, H, ldh, R.data(), q, 0, rotated.data(), q, execution);
+  if (range) {
+    Matrix<double> flat = (g.array() > noise).replicate(1, q).select(0.0, rotated);
+    for (Index j = 0; j < q; ++j) {  // what is rounding of R is none of it
+      if (flat.col(j).stableNorm() <= 4 * order * epsilon * R.col(j).stableNorm()) flat.col(j).setZero();
+    }
+    range->beyond.resize(m, q);
+    backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, flat.data(), q, 0, range->beyond.data(), q,
+                          execution);
+  }
   for (Index i = 0; i < m; ++i) {
-    for (Index j = 0; j < q; ++j) rotated(i, j) *= reciprocal(g[i], delta[j]);
+    const bool flat = range && !(g[i] > noise);
+    for (Index j = 0; j < q; ++j) rotated(i, j) *= flat ? 0.0 : reciprocal(g[i], delta[j]);
   }
   backend::gemm<double>(Transpose::yes, Transpose::no, m, q, m, 1, H, ldh, rotated.data(), q, 0, R.data(), q,
                         execution);
@@ -119,15 +140,17 @@ void solve_by_eigen(double* H, Index m, Index ldh, const Vector<double>& delta, 
 }  // namespace
 
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                   const Execution& execution, SolveReport& report, const FactorUse& use, double rounding) {
+                   const Execution& execution, SolveReport& report, const FactorUse& use, double rounding,
+                   const RangeOnly* range) {
   require(R.rows() == m && R.cols() == delta.size(), "solve: right-hand side is {} x {}, expected {} x {}", R.rows(),
           R.cols(), m, delta.size());
   const auto groups = group_columns(delta);
   if (alpha == 0 || groups.size() > choleskys_per_eigen) {
-    solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use);
+    solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use, range);
     return;
   }
   KeptMatrix kept(H, m, ldh, execution.thread_count());
+  const double largest = kept.largest() * delta.maxCoeff();
   Matrix<double> solved = R, part;
   for (const Group& group : groups) {
     kept.restore(group.delta, alpha);
@@ -135,7 +158,7 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
       report.message =
           "the system is singular to rounding: the solution of least norm was taken; a larger alpha is advised";
       kept.restore(1, 0);
-      solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use);
+      solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use, range);
       return;
     }
     const auto count = static_cast<Index>(group.columns.size());
@@ -152,6 +175,11 @@ void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, d
       };
       use(group.delta, {apply, transposed});
     }
+  }
+  if (range && much_larger(solved, R, largest, range->digits)) {
+    kept.restore(1, 0);
+    solve_by_eigen(H, m, ldh, delta, alpha, R, rounding, execution, use, range);
+    return;
   }
   R = std::move(solved);
 }

@@ -26,8 +26,17 @@ using FactorUse = std::function<void(double delta, const Whiten& whiten)>;
 // the latter also when alpha is 0 or H + alpha I turns out singular to rounding: then the solution of least norm, and
 // report says so. `rounding`: what entries of H may be wrong by, where that is more than the last digits of its
 // largest.
+//
+// `beyond`, of systems that are to give H x: directions that H takes to zero, but for rounding, are of no use there.
+// Where the solution is large because of them (alpha far below the others), x is the part in the other directions, and
+// beyond (m, q) what R has in these: (delta H + alpha I)^-1 R = x + beyond / alpha. It stays empty where x is whole.
+struct RangeOnly {
+  Matrix<double>& beyond;
+  double digits;  // of the numbers that H x is computed with: their rounding
+};
 void solve_shifted(double* H, Index m, Index ldh, const Vector<double>& delta, double alpha, Matrix<double>& R,
-                   const Execution& execution, SolveReport& report, const FactorUse& use = {}, double rounding = 0);
+                   const Execution& execution, SolveReport& report, const FactorUse& use = {}, double rounding = 0,
+                   const RangeOnly* range = nullptr);
 
 struct IterationOptions {
   Index max_iter = 1000;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace carmina {
@@ -37,7 +38,7 @@ class ConvexLossSolver {
 
   LinearSolution run() {
     if (!loop_.resumed()) start();
-    rounding_ = 1e-12 * std::abs(rows_.value(Matrix<double>::Zero(rows_.rows(), rows_.outputs())));
+    rounding_ = rounding_of_loss();
     inside_ = loop_.resumed();
     while (true) {
       const Index made = minimise(options_.max_iter - steps_);
@@ -68,6 +69,17 @@ class ConvexLossSolver {
   }
 
  private:
+  // A part of what a constant leaves of the loss, or what the rounding of the constant itself costs: a row of a weight
+  // of 1e30 says nothing of the others.
+  double rounding_of_loss() const {
+    Matrix<double> F = Matrix<double>::Zero(rows_.rows(), rows_.outputs());
+    if (!model_.has_intercept()) return 1e-12 * std::abs(rows_.value(F));
+    F.rowwise() += rows_.target_means().transpose();
+    const double left = std::abs(rows_.value(F));
+    F *= 1 + 8 * std::numeric_limits<double>::epsilon();
+    return std::max(1e-12 * left, std::abs(rows_.value(F) - left));
+  }
+
   // The ridge solution, or the solution of fewer rows, or of row after row; then a step rho of the size of the
   // residuals.
   void start() {

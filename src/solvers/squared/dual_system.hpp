@@ -60,6 +60,20 @@ struct DualSystem {
     }
     return found;
   }
+  // The same of solved + beyond / alpha, where K takes `beyond` to zero (RangeOnly): it has a part in b, by
+  // <w^(1/2), beyond_j> = <beyond of w^(1/2), beyond_j>, and none in K c.
+  Rotated rotated(const Matrix<double>& solved, const Matrix<double>& beyond, double alpha) const {
+    if (beyond.size() == 0) return rotated(solved);
+    Rotated found{solved.leftCols(rank), Vector<double>::Zero(rank)};
+    for (Index j = 0; fit_intercept && j < rank; ++j) {
+      const auto flat = beyond.col(rank + j);
+      const double weight = alpha * mass(solved, j) + flat.squaredNorm();
+      const double sum = alpha * root_weights.dot(found.c.col(j)) + flat.dot(beyond.col(j));
+      found.b[j] = weight > 0 ? sum / weight : 0.0;
+      found.c.col(j) -= found.b[j] * solved.col(rank + j);
+    }
+    return found;
+  }
 
   LinearSolution finish(const Matrix<double>& solved, const DualRows& rows) const {
     return finish(rotated(solved), rows);

@@ -36,13 +36,14 @@ inline Index batch_sample_rows(Index features) { return std::clamp<Index>(8 * fe
 
 // The algorithms themselves, for any operators.
 
-// min |A x - b|^2 + alpha |x|^2: forward(x, Ax), backward(u, Aᵀu), u and b matrices over the rows.
+// min |A x - b|^2 + alpha |x|^2: forward(x, Ax), backward(u, Aᵀu), u and b matrices over the rows. A gradient of A's
+// `rounding` times |b| is none.
 struct RowOperator {
   std::function<void(const Vector<double>& x, Matrix<double>& out)> forward;
   std::function<void(const Matrix<double>& u, Vector<double>& out)> backward;
 };
 Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const IterationOptions& options,
-                    const Execution& execution, SolveReport& report);
+                    const Execution& execution, SolveReport& report, double rounding = 0);
 
 // A x = b for a square A: product(x, Ax). `floor`: a recomputed residual below it counts as rounding.
 using SquareProduct = std::function<void(const Vector<double>& x, Vector<double>& out)>;

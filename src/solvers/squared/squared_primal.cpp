@@ -4,6 +4,7 @@
 
 #include <carmina/core/error.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -24,7 +25,13 @@ Matrix<double> expanded(const Matrix<double>& theta, const OutputFactor& outputs
 
 // Of the Gram matrix of features, which is centred by taking one of its own size off.
 double largest_square(const Moments& moments) { return moments.sums.diagonal().head(moments.features).maxCoeff(); }
-double rounding_of(const Moments& moments) { return std::numeric_limits<double>::epsilon() * largest_square(moments); }
+// `digits`: of the numbers that were added up, and that predictions are made with. Errors of many rows cancel for the
+// most part; of few rows, coefficients of 1 / sqrt(digits) along a direction would be seen in predictions.
+double rounding_of(const Moments& moments, double digits) {
+  const double rows = std::max<double>(1, static_cast<double>(moments.rows));
+  const double part = digits > std::numeric_limits<double>::epsilon() ? 16 * digits / std::sqrt(rows) : digits;
+  return std::max(std::numeric_limits<double>::epsilon(), part) * largest_square(moments);
+}
 
 // From the moments, whose Gram matrix is centred too when there is an intercept.
 RowSums sums_of(Moments& moments, bool fit_intercept) {
@@ -41,8 +48,8 @@ RowSums sums_of(Moments& moments, bool fit_intercept) {
 }  // namespace
 
 LinearSolution solve_primal(Moments& moments, const SquaredLossProblem& problem, const Execution& execution,
-                            SolveReport& report, const FactorUse& use) {
-  const double rounding = rounding_of(moments);
+                            SolveReport& report, const FactorUse& use, double digits) {
+  const double rounding = rounding_of(moments, digits);
   const RowSums sums = sums_of(moments, problem.fit_intercept);
   Matrix<double> R = times_root(sums.cross, problem.outputs);
   solve_shifted(moments.sums.data(), moments.features, moments.sums.outerStride(),
@@ -73,8 +80,8 @@ LinearSolution solve_primal_cg(const FeatureRows& rows, const Vector<double>& or
 }
 
 LinearSolution solve_expanded(Moments& moments, const Expansion& expansion, double alpha, bool fit_intercept,
-                              const Execution& execution, SolveReport& report, const FactorUse& use) {
-  const double rounding = rounding_of(moments);
+                              const Execution& execution, SolveReport& report, const FactorUse& use, double digits) {
+  const double rounding = rounding_of(moments, digits);
   const RowSums sums = sums_of(moments, fit_intercept);
   const Index m = moments.features;
   Matrix<double> theta = expansion.contract(sums.cross);
