@@ -119,8 +119,8 @@ void Resources::add_memory(CLI::App& command) {
 void Resources::add_device(CLI::App& command) {
   command
       .add_option("--device", device,
-                  format_text("Where sums over rows are computed; auto: a device where there is one and the work is "
-                              "worth it [{}]",
+                  format_text("Where sums over rows and predictions are computed; auto: a device where there is one and "
+                              "the work is worth it [{}]",
                               device))
       ->type_name("auto|cpu|cuda|cuda:N");
   command

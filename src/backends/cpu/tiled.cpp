@@ -2,6 +2,7 @@
 #include "backends/tiled.hpp"
 #include "backends/cpu/column_panels.hpp"
 #include "backends/cpu/lower_tiles.hpp"
+#include "backends/cuda/backend.hpp"
 #include "backends/vector_math.hpp"
 
 #include <carmina/core/error.hpp>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <concepts>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -96,6 +99,9 @@ void add_gram(Index n, Index k, const double* A, Index lda, double* C, Index ldc
 // leave all tiles to their right.
 template <Real T>
 bool cholesky(Index n, T* A, Index lda, const Execution& execution) {
+  if constexpr (std::same_as<T, double>) {
+    if (const std::optional<bool> positive = factor_on_device(n, A, lda, execution)) return *positive;
+  }
   const Index side = factor_tile(n), t = count_of(n, side);
   const auto size = [&](Index i) { return std::min(side, n - i * side); };
   const auto tile = [&](Index i, Index j) { return A + i * side * lda + j * side; };

@@ -22,6 +22,13 @@ void with_columns(int P, const Each& each) {
   each(Number<4>());
 }
 
+// each(Number<H>) with the eights of 16 or 64 columns.
+template <class Each>
+void with_eights(int P, const Each& each) {
+  if (P == many_columns) return each(Number<many_columns / 8>());
+  each(Number<most_columns / 8>());
+}
+
 // each(Number<S>): 0 where halves do not stay in registers.
 template <class Each>
 void with_steps(int steps, const Each& each) {
@@ -38,10 +45,12 @@ unsigned parts(int64_t count, int64_t of) { return static_cast<unsigned>((count 
 void forward(const SplitOperands& of, int64_t rows, int P, const float* coefficients, float* out, cudaStream_t stream) {
   with_steps(of.steps, [&](auto S) {
     const auto groups = static_cast<int>((rows + 7) / 8);
-    if (P == many) {
-      split_forward_many<S()><<<parts(groups, 4 * warps), warps * lanes, 0, stream>>>(
-          of.rows, groups, static_cast<int>(rows), of.frequency_groups, static_cast<int>((of.units + 7) / 8), of.steps,
-          reinterpret_cast<const uint4*>(coefficients), out);
+    if (P >= many_columns) {
+      with_eights(P, [&](auto H) {
+        split_forward_many<S(), H()><<<parts(groups, 4 * warps), warps * lanes, 0, stream>>>(
+            of.rows, groups, static_cast<int>(rows), of.frequency_groups, static_cast<int>((of.units + 7) / 8),
+            of.steps, reinterpret_cast<const uint4*>(coefficients), out);
+      });
       return;
     }
     with_columns(P, [&](auto columns) {
@@ -57,10 +66,12 @@ void forward(const SplitOperands& of, int64_t rows, int P, const float* coeffici
 void adjoint(const SplitOperands& of, int64_t rows, int P, const float* R, float* partial, cudaStream_t stream) {
   with_steps(of.steps, [&](auto S) {
     const auto groups = static_cast<int>((rows + 7) / 8), padded = static_cast<int>(of.padded_units);
-    if (P == many) {
+    if (P >= many_columns) {
       const dim3 grid(parts(of.padded_units, 16 * warps), parts(rows, slice_rows));
-      split_adjoint_many<S()>
-          <<<grid, warps * lanes, 0, stream>>>(of.rows, groups, of.frequencies, padded, of.steps, R, partial);
+      with_eights(P, [&](auto H) {
+        split_adjoint_many<S(), H()>
+            <<<grid, warps * lanes, 0, stream>>>(of.rows, groups, of.frequencies, padded, of.steps, R, partial);
+      });
       return;
     }
     with_columns(P, [&](auto columns) {

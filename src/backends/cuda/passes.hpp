@@ -20,13 +20,13 @@ struct WideOperands {
   int inputs;
 };
 
-// out (rows, P) = phi C; coefficients (padded units, 2, P). P is 1, 2 or 4, of split operands also 16.
+// out (rows, P) = phi C; coefficients (padded units, 2, P). P is 1, 2 or 4, of split operands also 16 or 64.
 void forward(const SplitOperands& of, int64_t rows, int P, const float* coefficients, float* out, cudaStream_t stream);
-constexpr int many_columns = 16;
-// Where entry (unit, part, column) of coefficients of 16 columns goes: its parts of 11 bits are 2 numbers apart.
-inline size_t many_place(int64_t unit, int part, int column) {
+constexpr int many_columns = 16, most_columns = 64;
+// Where entry (unit, part, column) of coefficients of so many columns goes: its parts of 11 bits are 2 numbers apart.
+inline size_t many_place(int64_t unit, int part, int column, int columns) {
   const int64_t lane = column % 8 * 4 + unit % 8 / 2;
-  return static_cast<size_t>((((unit / 8 * 2 + part) * 2 + column / 8) * 32 + lane) * 4 + unit % 2);
+  return static_cast<size_t>((((unit / 8 * 2 + part) * (columns / 8) + column / 8) * 32 + lane) * 4 + unit % 2);
 }
 template <class T>
 void forward(const WideOperands<T>& of, int64_t rows, int P, const T* coefficients, T* out, cudaStream_t stream);

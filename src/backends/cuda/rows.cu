@@ -23,7 +23,8 @@ std::vector<Columns> column_groups(int64_t q, bool split) {
   int64_t start = 0;
   for (int at = 0; at < q;) {
     const auto left = static_cast<int>(q) - at;
-    const int width = split && left > 4 ? many_columns : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const int many = left > 2 * many_columns ? most_columns : many_columns;
+    const int width = split && left > 4 ? many : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     groups.push_back({at, std::min(left, width), width, start});
     at += groups.back().count, start += width;
   }
@@ -77,6 +78,22 @@ Rows::Rows(const carmina_cuda_task& task)
 
 Rows::~Rows() { cudaSetDevice(device_); }
 
+void Rows::set_transform(const carmina_cuda_transform& transform) {
+  const auto d = static_cast<size_t>(inputs_);
+  of_transform_.at_least(3 * d + d * d);
+  double* to = of_transform_.data();
+  const auto put = [&](const double* from, size_t count) -> const double* {
+    double* const at = to;
+    to += count;
+    if (from) to_device(at, from, count, work_);
+    return from ? at : nullptr;
+  };
+  placing_.fill = put(transform.fill, d), placing_.shift = put(transform.shift, d);
+  placing_.factor = put(transform.factor, d), placing_.metric = put(transform.metric, d * d);
+  placing_.limit = transform.limit;
+  work_.wait();
+}
+
 bool Rows::too_large() {
   int flag = 0;
   to_host(&flag, flags_.data(), 1, work_);
@@ -122,8 +139,8 @@ bool Rows::precondition(int64_t count, const float* X, const float* weights, con
     if (weights) to_device(w.data(), weights, w.size(), work_);
     pack_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(
         x.data(), count, inputs_, steps_, scale_.data(), groups, largest_turns, flags_.data() + 1, halves.data());
-    roots_of<<<blocks_for(8 * groups), threads, 0, work_>>>(weights ? w.data() : nullptr, 1.0, count, 8 * groups,
-                                                            roots.data());
+    roots_of<<<blocks_for(8 * groups), threads, 0, work_>>>(static_cast<const float*>(weights ? w.data() : nullptr),
+                                                            1.0, count, 8 * groups, roots.data());
     check_launch("packing rows");
   }
   int large = 0;
@@ -185,7 +202,8 @@ size_t Rows::bytes(const carmina_cuda_task& task, int64_t q) {
   total += static_cast<double>((held * (task.outputs + 1) + 2 * task.rows_at_once * (task.inputs + task.outputs + 1)) *
                                static_cast<int64_t>(number));
   total += static_cast<double>(task.units * task.inputs * 8 + padded * steps * 64);
-  const auto together = static_cast<double>((q > 4 ? many_columns : q) * static_cast<int64_t>(number));
+  const int64_t widest = q <= 4 || !split ? std::min<int64_t>(q, 4) : q > 2 * many_columns ? most_columns : many_columns;
+  const auto together = static_cast<double>(widest * static_cast<int64_t>(number));
   total += together * static_cast<double>(chunk) * (1 + 2 * static_cast<double>(padded) / static_cast<double>(slice));
   total += static_cast<double>(8 * q * (chunk + 2 * padded)) +
            static_cast<double>(2 * padded * q) * 2 * static_cast<double>(number);

@@ -9,12 +9,19 @@
 
 namespace carmina::cuda {
 
-// Columns of a product are taken 4, 2 or 1 at a time; by products of halves also 16, the last of which may be padding.
+// Columns of a product are taken 4, 2 or 1 at a time; by products of halves also 64 or 16, the last of which may be
+// padding.
 struct Columns {
   int first, count, width;
   int64_t start;  // columns of all groups before, with their padding
 };
 std::vector<Columns> column_groups(int64_t q, bool split);
+
+// What is done to inputs (carmina_cuda_transform), in the device's memory.
+struct Placing {
+  const double *fill, *shift, *factor, *metric;
+  double limit;
+};
 
 // What the functions of the table do; of float or double data.
 class Rows {
@@ -25,6 +32,9 @@ class Rows {
 
   virtual void stage(void** inputs, void** targets, void** weights) = 0;
   virtual void submit(int64_t first, int64_t count) = 0;
+  void set_transform(const carmina_cuda_transform& transform);
+  virtual void submit_held(int64_t first, int64_t count, const void* X, int64_t stride, const void* Y, int64_t y_stride,
+                           const void* weights) = 0;
   bool too_large();
   virtual void begin_sum(carmina_cuda_sum what, int64_t q, const double* matrix) = 0;
   virtual void add_block(int64_t first, int64_t count, const double* values) = 0;
@@ -68,6 +78,8 @@ class Rows {
   Buffer<float> factor_, inverses_;
   Buffer<double> gram_;    // (2 padded units, 2 padded units), of u times gram_scale_
   double gram_scale_ = 1;  // a power of two: roots are at most 1
+  Buffer<double> of_transform_;  // fill, shift, factor, metric, one after the other
+  Placing placing_{};
 
  private:
   Buffer<float> right_, solution_;
