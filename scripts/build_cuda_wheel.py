@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "libcarmina_cuda.so"
 DESCRIPTION = f"""# carmina-cuda
 
-`{LIBRARY}`, the kernels of the package `carmina` for NVIDIA devices of compute capability 8.0 or later, with the
-CUDA runtime in it: nothing else is needed but a driver. Carmina opens it when a device is asked for.
+`{LIBRARY}`, the kernels of the package `carmina` for NVIDIA devices of compute capability 8.0 or later,
+with the CUDA runtime in it: nothing else is needed but a driver. Carmina opens it when a device is asked for.
 """
 
 
@@ -30,6 +30,10 @@ def platform_tag(library: Path) -> str:
     symbols = subprocess.run(["objdump", "-T", library], capture_output=True, text=True, check=True).stdout
     minor = max((int(found) for found in re.findall(r"GLIBC_2\.(\d+)", symbols)), default=17)
     return f"manylinux_2_{max(minor, 17)}_{platform.machine()}"
+
+
+def digest(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
 
 
 def write_wheel(library: Path, folder: Path) -> Path:
@@ -47,7 +51,7 @@ def write_wheel(library: Path, folder: Path) -> Path:
         "Description-Content-Type: text/markdown",
     ]
     files = {
-        "carmina_cuda/__init__.py": f'"""{LIBRARY}, which Carmina opens when a device is asked for."""\n'.encode(),
+        "carmina_cuda/__init__.py": f'"""{LIBRARY}, which Carmina opens by itself."""\n'.encode(),
         f"carmina_cuda/{LIBRARY}": library.read_bytes(),
         f"{name}.dist-info/METADATA": ("\n".join(metadata) + "\n\n" + DESCRIPTION).encode(),
         f"{name}.dist-info/WHEEL": (
@@ -56,10 +60,7 @@ def write_wheel(library: Path, folder: Path) -> Path:
         f"{name}.dist-info/licenses/LICENSE": (ROOT / "LICENSE").read_bytes(),
     }
     record = f"{name}.dist-info/RECORD"
-    lines = [
-        f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}"
-        for path, data in files.items()
-    ]
+    lines = [f"{path},sha256={digest(data)},{len(data)}" for path, data in files.items()]
     files[record] = "\n".join([*lines, f"{record},,", ""]).encode()
     folder.mkdir(parents=True, exist_ok=True)
     wheel = folder / f"{name}-{tag}.whl"

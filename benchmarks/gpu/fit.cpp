@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -86,10 +86,14 @@ struct Case {
 };
 
 const std::vector<Case> shapes = {
-    {"susy", 11000000, 28, 8192, 1, "cg"},          {"taxi", 100000000, 9, 2048, 1, "cg"},
-    {"taxi-held", 1000000000, 9, 8192, 1, "cg", true}, {"higgs-100000", 10500000, 28, 100000, 1, "cg"},
-    {"timit", 1200000, 440, 16384, 144, "cg"},      {"huber", 10000000, 28, 4096, 1, "huber"},
-    {"pinball", 10000000, 28, 4096, 1, "pinball"},  {"field", 10000000, 3, 4096, 3, "field"},
+    {"susy", 11000000, 28, 8192, 1, "cg"},
+    {"taxi", 100000000, 9, 2048, 1, "cg"},
+    {"taxi-held", 1000000000, 9, 8192, 1, "cg", true},
+    {"higgs-100000", 10500000, 28, 100000, 1, "cg"},
+    {"timit", 1200000, 440, 16384, 144, "cg"},
+    {"huber", 10000000, 28, 4096, 1, "huber"},
+    {"pinball", 10000000, 28, 4096, 1, "pinball"},
+    {"field", 10000000, 3, 4096, 3, "field"},
     {"direct-held", 11000000, 28, 4096, 1, "direct", true},
 };
 
@@ -208,7 +212,8 @@ int run(const std::vector<std::string>& words) {
     }
     return 0;
   }
-  require(words.size() >= 6, "carmina_gpu_fit ROWS INPUTS COMPONENTS OUTPUTS DEVICE LIBRARY [SOLVER|LOSS|field] [SAVE]");
+  require(words.size() >= 6,
+          "carmina_gpu_fit ROWS INPUTS COMPONENTS OUTPUTS DEVICE LIBRARY [SOLVER|LOSS|field] [SAVE]");
   const auto number = [&](std::size_t k) { return static_cast<Index>(std::atoll(words[k].c_str())); };
   run({"", number(0), number(1), number(2), number(3), words.size() > 6 ? words[6] : "cg"}, words[4], words[5],
       words.size() > 7 ? words[7] : "");

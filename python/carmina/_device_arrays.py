@@ -27,11 +27,14 @@ class DeviceArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         if self.rows_apart is None:
             raise ValueError(
-                "rows on a device must be float32 or float64 and lie one after the other, each of consecutive "
-                "numbers; make them so, or copy them to the host"
+                "rows on a device must be float32 or float64 and lie one after the other, each of "
+                "consecutive numbers; make them so, or copy them to the host"
             )
         values = _core.rows_from_device(self)
         return values if dtype is None else values.astype(dtype, copy=False)
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(self)[key]
 
     @property
     def rows_apart(self) -> int | None:

@@ -12,9 +12,9 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
 from carmina import losses, outputs
+from carmina._device_arrays import as_kind_of, on_host
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._left_out import leave_out
-from carmina._device_arrays import as_kind_of, on_host
 from carmina._machine import FitTask, prediction_frame
 from carmina._processes import fit_together
 from carmina._progress import Callback, reporting

@@ -231,8 +231,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         Parameters
         ----------
         X : array_like or frame of shape (n, d)
-            float32 is computed in float32, anything else in float64. A C-ordered array is not copied; nor, for
-            what a device computes, is one that is there already (CuPy, PyTorch, JAX).
+            float32 is computed in float32, anything else in float64. A C-ordered array is not copied; nor,
+            for what a device computes, is one that is there already (CuPy, PyTorch, JAX).
         y : array_like of shape (n,) or (n, p)
             NaN is a missing target. The loss of a row is that of the targets it has; a row without any is
             ignored, and `report_.message` says how many were.

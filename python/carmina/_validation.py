@@ -96,8 +96,9 @@ def _rows_on_device(
     not where columns wrap round, or numbers are of another precision than the model takes."""
     held = DeviceArray(X)
     dtypes = dtype if isinstance(dtype, list) else [np.dtype(dtype)]
-    wraps = getattr(estimator, "wrap", None) is not None or getattr(estimator, "_encoder", None) is not None
-    if wraps or held.rows_apart is None or held.dtype not in dtypes or 0 in held.shape:
+    plain = hasattr(estimator, "device") and getattr(estimator, "wrap", None) is None
+    plain = plain and getattr(estimator, "_encoder", None) is None
+    if not plain or held.rows_apart is None or held.dtype not in dtypes or 0 in held.shape:
         return (np.asarray(held), *targets), False
     _check_n_features(estimator, held, reset=reset)
     ensured = "allow-nan" if missing else True

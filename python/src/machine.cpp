@@ -87,14 +87,13 @@ nb::object predict(const Machine& self, nb::handle X, int threads, const std::st
     execution.device = device;
     if (is_on_device(X)) {
       const DeviceArray<T> rows = device_array<T>(X);
-      return nb::cast(to_numpy(
-          run(execution, [&](const Execution& where) { return predict_on_device(machine, rows, where); })));
+      return nb::cast(
+          to_numpy(run(execution, [&](const Execution& where) { return predict_on_device(machine, rows, where); })));
     }
     const Rows<T> rows(X, "predict: X");
     NewArray<T> out({static_cast<std::size_t>(rows.rows()), static_cast<std::size_t>(machine.dim_out())});
-    run(execution, [&](const Execution& where) {
-      machine.predict(rows.view(), out.view(rows.rows(), machine.dim_out()), where);
-    });
+    run(execution,
+        [&](const Execution& where) { machine.predict(rows.view(), out.view(rows.rows(), machine.dim_out()), where); });
     return nb::cast(out.array);
   });
 }

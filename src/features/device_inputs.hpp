@@ -15,7 +15,8 @@ class DeviceInputs final : public RowSource<T> {
   DeviceInputs(const backend::Device& device, const DeviceArray<T>& X, ConstView<T> Y, const T* weights)
       : device_(device), inputs_(X) {
     require(Y.cols() == 0 || Y.rows() == X.rows, "fit: Y has {} rows, X has {}", Y.rows(), X.rows);
-    all_ = {X.data, Y.cols() > 0 ? Y.data() : nullptr, weights, X.rows, X.columns, Y.cols(), X.stride, Y.outerStride(), 0};
+    all_ = {X.data, Y.cols() > 0 ? Y.data() : nullptr, weights, X.rows, X.columns, Y.cols(), X.stride, Y.outerStride(),
+            0};
     copy({}, 0, 0, nullptr);
   }
 

@@ -9,6 +9,10 @@
 #include <cmath>
 #include <concepts>
 #include <numbers>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace carmina {
@@ -24,30 +28,100 @@ PredictedSeconds predict_seconds(double rows, double inputs, double units, doubl
   return {passes * pairs * cpu / cores, start + bytes / bus + passes * pairs * device};
 }
 
-// Frequencies and room for a block of rows on one device.
+namespace {
+
+// What a map is made of on a device: (units, d) in turns, or anchors as the kernel's distances take them.
+struct Made {
+  Matrix<double> W;
+  carmina_cuda_precision precision = carmina_cuda_double;
+  carmina_cuda_profile profile = carmina_cuda_fourier;
+  double shape = 0, scale = 1;
+  Index features = 0;  // rows of coefficients
+};
+
+template <Real T>
+Made made_of(const FourierMap<T>& map) {
+  Made made;
+  made.W = map.frequencies().template cast<double>() * (std::numbers::inv_pi / 2);
+  made.precision = precision_on_device(map);
+  made.scale = 1 / std::sqrt(static_cast<double>(map.units()));
+  made.features = map.n_features();
+  return made;
+}
+
+// The profile of a kernel; nothing where a device has none.
+std::optional<std::pair<carmina_cuda_profile, double>> profile_of(const ScalarKernel& kernel) {
+  using Found = std::optional<std::pair<carmina_cuda_profile, double>>;
+  return std::visit(
+      []<class K>(const K& k) -> Found {
+        if constexpr (std::same_as<K, Gaussian>) return {{carmina_cuda_gaussian, 0.0}};
+        if constexpr (std::same_as<K, Laplacian>) return {{carmina_cuda_laplacian, 0.0}};
+        if constexpr (std::same_as<K, RationalQuadratic>) return {{carmina_cuda_rational, k.shape}};
+        if constexpr (std::same_as<K, Matern>) {
+          if (k.nu == 0.5 || k.nu == 1.5 || k.nu == 2.5) return {{carmina_cuda_matern, k.nu}};
+        }
+        return std::nullopt;
+      },
+      kernel);
+}
+
+template <Real T>
+Matrix<T> placed(const KernelMap<T>& map, ConstView<T> X) {
+  std::vector<T> scratch(static_cast<std::size_t>(map.prepared_size(X.rows())));
+  const auto in = map.prepare(X.data(), X.outerStride(), X.rows(), scratch.data());
+  return map_rows(in.x, X.rows(), map.dim_in());
+}
+
+template <Real T>
+Made made_of(const KernelMap<T>& map) {
+  Made made;
+  made.W = placed<T>(map, map.anchors()).template cast<double>();
+  made.precision = std::same_as<T, double> ? carmina_cuda_double : carmina_cuda_wide;
+  std::tie(made.profile, made.shape) = *profile_of(map.kernel());
+  made.features = map.units();
+  return made;
+}
+
+// Inputs as the map sees them, dense.
+template <Real T>
+void bring(const FourierMap<T>& map, ConstView<T> X, T* out) {
+  const Index d = X.cols();
+  if (!map.transform().identity()) return map.transform().apply(X.data(), X.outerStride(), X.rows(), d, out);
+  map_rows(out, X.rows(), d) = X;
+}
+template <Real T>
+void bring(const KernelMap<T>& map, ConstView<T> X, T* out) {
+  map_rows(out, X.rows(), X.cols()) = placed(map, X);
+}
+
+}  // namespace
+
+template <Real T>
+bool made_on_devices(const KernelMap<T>& map) {
+  return profile_of(map.kernel()).has_value();
+}
+
+// Frequencies, or anchors, and room for a block of rows on one device.
 template <Real T>
 class ProductOnDevice {
  public:
-  ProductOnDevice(const FourierMap<T>& map, const backend::Device& device, const Execution& execution)
-      : asked_(execution.device),
-        library_(execution.device_library),
-        device_(device),
-        W_(map.frequencies().template cast<double>() * (std::numbers::inv_pi / 2)),
-        scale_(1 / std::sqrt(static_cast<double>(map.units()))) {
+  ProductOnDevice(Made made, const InputTransform& transform, const backend::Device& device, const Execution& execution)
+      : asked_(execution.device), library_(execution.device_library), device_(device), made_(std::move(made)) {
     constexpr Index slice = carmina_cuda_slice;
-    const Index d = map.dim_in(),
+    const Index d = made_.W.cols(),
                 fit = static_cast<Index>(block_bytes / (sizeof(T) * static_cast<double>(d + 1))) / slice;
     together_ = slice * std::max<Index>(fit, 1);
-    const carmina_cuda_task task{
-        device.number, precision_on_device(map), together_, d, 0, map.units(), W_.data(), together_, 0, 0};
+    const carmina_cuda_task task{device.number,  made_.precision, together_, d, 0,
+                                 made_.W.rows(), made_.W.data(),  together_, 0, 0,
+                                 made_.profile,  made_.shape};
     handle_ = backend::open_rows(device_, task);
     const auto data = [](const auto& numbers) { return numbers.size() > 0 ? numbers.data() : nullptr; };
-    const InputTransform& t = map.transform();
-    const carmina_cuda_transform transform{data(t.fill), data(t.shift), data(t.factor), data(t.metric), t.limit};
-    done(device_.api->set_transform(handle_.get(), &transform));
+    const carmina_cuda_transform there{data(transform.fill), data(transform.shift), data(transform.factor),
+                                       data(transform.metric), transform.limit};
+    done(device_.api->set_transform(handle_.get(), &there));
     split_ = task.precision == carmina_cuda_split;
     // Inputs times the largest frequency's power of two, as the device has it.
-    const Vector<double> largest = W_.cwiseAbs().colwise().maxCoeff();
+    const Vector<double> largest = made_.W.cwiseAbs().colwise().maxCoeff();
     reach_ = largest.unaryExpr([](double w) {
       int power = 0;
       if (w > 0) std::frexp(w, &power);
@@ -69,7 +143,8 @@ class ProductOnDevice {
       const Index count = std::min(together_, X.rows - first);
       int large = 0;
       if (!seen_large_) {
-        done(device_.api->submit_held(handle_.get(), 0, count, X.data + first * X.stride, X.stride, nullptr, 0, nullptr));
+        done(device_.api->submit_held(handle_.get(), 0, count, X.data + first * X.stride, X.stride, nullptr, 0,
+                                      nullptr));
         done(device_.api->too_large(handle_.get(), &large));
       }
       seen_large_ = seen_large_ || (split_ && large != 0);
@@ -83,7 +158,8 @@ class ProductOnDevice {
     }
   }
 
-  void apply(const FourierMap<T>& map, ConstView<T> X, ConstView<T> theta, View<T> out, const Execution& execution) {
+  template <class M>
+  void apply(const M& map, ConstView<T> X, ConstView<T> theta, View<T> out, const Execution& execution) {
     const Index d = map.dim_in();
     set_coefficients(theta);
     Matrix<double> F(std::min(together_, X.rows()), theta.cols());
@@ -98,12 +174,19 @@ class ProductOnDevice {
       parallel_for(tasks, execution.thread_count(), [&](Index task, int worker) {
         execution.poll(worker);
         const Index begin = task * copied_together, some = std::min(copied_together, count - begin);
-        bring(map, X.middleRows(first + begin, some), x + begin * d);
-        for (Index i = begin; split_ && i < begin + some; ++i) large[static_cast<std::size_t>(i)] = too_large(x + i * d);
+        bring(map, ConstView<T>(X.middleRows(first + begin, some)), x + begin * d);
+        for (Index i = begin; split_ && i < begin + some; ++i)
+          large[static_cast<std::size_t>(i)] = too_large(x + i * d);
       });
       done(device_.api->submit(handle_.get(), 0, count));
       done(device_.api->forward_block(handle_.get(), 0, count, F.data()));
-      out.middleRows(first, count) = F.topRows(count).template cast<T>();
+      parallel_for(tasks, execution.thread_count(), [&](Index task, int) {
+        const Index begin = task * copied_together, some = std::min(copied_together, count - begin);
+        for (Index i = begin; i < begin + some; ++i) {
+          std::transform(F.row(i).data(), F.row(i).data() + F.cols(), out.row(first + i).data(),
+                         [](double value) { return static_cast<T>(value); });
+        }
+      });
       for (Index i = 0; i < count; ++i) {
         if (!large[static_cast<std::size_t>(i)]) continue;
         carmina::apply(map, ConstView<T>(X.middleRows(first + i, 1)), theta, View<T>(out.middleRows(first + i, 1)),
@@ -118,14 +201,10 @@ class ProductOnDevice {
 
   void done(int status) const { backend::require_done(device_, status); }
   void set_coefficients(ConstView<T> theta) const {
-    const Matrix<double> C = scale_ * theta.template cast<double>();
+    // Of a kernel the second half is of no feature.
+    Matrix<double> C = Matrix<double>::Zero(2 * made_.W.rows(), theta.cols());
+    C.topRows(made_.features) = made_.scale * theta.template cast<double>();
     done(device_.api->set_coefficients(handle_.get(), C.cols(), C.data()));
-  }
-  // Inputs as the map sees them, dense.
-  static void bring(const FourierMap<T>& map, ConstView<T> X, T* out) {
-    const Index d = X.cols();
-    if (!map.transform().identity()) return map.transform().apply(X.data(), X.outerStride(), X.rows(), d, out);
-    map_rows(out, X.rows(), d) = X;
   }
   bool too_large(const T* x) const {
     for (Index k = 0; k < reach_.size(); ++k) {
@@ -137,8 +216,7 @@ class ProductOnDevice {
 
   const std::string asked_, library_;
   const backend::Device device_;
-  const Matrix<double> W_;
-  const double scale_;
+  const Made made_;
   Vector<double> reach_;
   Index together_ = 0;
   bool split_ = false, seen_large_ = false;  // of inputs on the device
@@ -148,14 +226,14 @@ class ProductOnDevice {
 namespace {
 
 // body(product) with what the slot has, or with one of its own where another thread has that. False: no device.
-template <Real T, class Body>
-bool with_product(const FourierMap<T>& map, DeviceSlot<T>& slot, const Execution& execution, const Body& body) {
+template <class M, Real T, class Body>
+bool with_product(const M& map, DeviceSlot<T>& slot, const Execution& execution, const Body& body) {
   const std::unique_lock lock(slot.taken, std::try_to_lock);
   std::shared_ptr<ProductOnDevice<T>> product = lock ? slot.kept : nullptr;
   if (!product || !product->is_of(execution)) {
     const std::optional<backend::Device> device = backend::find_device(execution);
     if (!device) return false;
-    product = std::make_shared<ProductOnDevice<T>>(map, *device, execution);
+    product = std::make_shared<ProductOnDevice<T>>(made_of(map), map.transform(), *device, execution);
     if (lock) slot.kept = product;
   }
   body(*product);
@@ -164,19 +242,35 @@ bool with_product(const FourierMap<T>& map, DeviceSlot<T>& slot, const Execution
 
 }  // namespace
 
-template <Real T>
-bool apply_on_device(const FourierMap<T>& map, DeviceSlot<T>& slot, ConstView<T> X, ConstView<T> theta, View<T> out,
-                     const Execution& execution) {
+namespace {
+
+// `rate_bytes`: kernels are made as rows of doubles are.
+template <class M, Real T>
+bool apply_there(const M& map, DeviceSlot<T>& slot, ConstView<T> X, ConstView<T> theta, View<T> out, double rate_bytes,
+                 const Execution& execution) {
   const backend::DeviceRequest request = backend::parse_device(execution.device);
   if ((!request.cuda && !request.automatic) || !made_on_devices(map) || X.rows() == 0) return false;
   if (request.automatic) {
     const PredictedSeconds seconds =
         predict_seconds(static_cast<double>(X.rows()), static_cast<double>(X.cols()), static_cast<double>(map.units()),
-                        static_cast<double>(theta.cols()), sizeof(T), passes_of_prediction);
+                        static_cast<double>(theta.cols()), rate_bytes, passes_of_prediction);
     if (seconds.cpu <= seconds.device) return false;
   }
   return with_product(map, slot, execution,
                       [&](ProductOnDevice<T>& product) { product.apply(map, X, theta, out, execution); });
+}
+
+}  // namespace
+
+template <Real T>
+bool apply_on_device(const FourierMap<T>& map, DeviceSlot<T>& slot, ConstView<T> X, ConstView<T> theta, View<T> out,
+                     const Execution& execution) {
+  return apply_there(map, slot, X, theta, out, sizeof(T), execution);
+}
+template <Real T>
+bool apply_on_device(const KernelMap<T>& map, DeviceSlot<T>& slot, ConstView<T> X, ConstView<T> theta, View<T> out,
+                     const Execution& execution) {
+  return apply_there(map, slot, X, theta, out, sizeof(double), execution);
 }
 
 template <Real T>
@@ -186,8 +280,7 @@ bool apply_on_device(const FourierMap<T>& map, DeviceSlot<T>& slot, const Device
   if ((!request.cuda && !request.automatic) || !made_on_devices(map) || X.rows == 0) return false;
   Execution there = execution;
   there.device = backend::device_of(X.data, execution).name();
-  return with_product(map, slot, there,
-                      [&](ProductOnDevice<T>& product) { product.apply(map, X, theta, out, there); });
+  return with_product(map, slot, there, [&](ProductOnDevice<T>& product) { product.apply(map, X, theta, out, there); });
 }
 
 template <Real T>
@@ -195,17 +288,20 @@ Matrix<T> rows_from_device(const DeviceArray<T>& X, Index first, Index count, co
   const backend::Device device = backend::device_of(X.data, execution);
   Matrix<T> rows(count, X.columns);
   const auto bytes = [](Index numbers) { return static_cast<std::size_t>(numbers) * sizeof(T); };
-  backend::require_done(device, device.api->copy(device.number, rows.data(), bytes(X.columns),
-                                                 X.data + first * X.stride, bytes(X.stride), bytes(X.columns),
-                                                 static_cast<std::size_t>(count)));
+  backend::require_done(
+      device, device.api->copy(device.number, rows.data(), bytes(X.columns), X.data + first * X.stride, bytes(X.stride),
+                               bytes(X.columns), static_cast<std::size_t>(count)));
   return rows;
 }
 
-#define CARMINA_INSTANTIATE(T)                                                                                     \
-  template bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstView<T>, View<T>,         \
-                                const Execution&);                                                                 \
+#define CARMINA_INSTANTIATE(T)                                                                                      \
+  template bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstView<T>, View<T>,          \
+                                const Execution&);                                                                  \
   template bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, const DeviceArray<T>&, ConstView<T>, View<T>, \
-                                const Execution&);                                                                 \
+                                const Execution&);                                                                  \
+  template bool apply_on_device(const KernelMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstView<T>, View<T>,           \
+                                const Execution&);                                                                  \
+  template bool made_on_devices(const KernelMap<T>&);                                                               \
   template Matrix<T> rows_from_device(const DeviceArray<T>&, Index, Index, const Execution&);
 CARMINA_INSTANTIATE(float)
 CARMINA_INSTANTIATE(double)

@@ -1,7 +1,8 @@
-// features/device_product.hpp -- products of rows with Fourier features on a device: predictions.
+// features/device_product.hpp -- products of rows with features on a device: predictions.
 #pragma once
 #include "backends/cuda/carmina_cuda.h"
 #include "features/fourier_map.hpp"
+#include "features/kernel_map.hpp"
 
 #include <carmina/core/execution.hpp>
 
@@ -19,6 +20,10 @@ bool made_on_devices(const FourierMap<T>& map) {
   return !map.structured() && map.phases().size() == 0 && map.amplitudes().empty();
 }
 
+// Values of kernels at anchors: Gaussian, Laplacian, Matern with nu of 1/2, 3/2 and 5/2, rational quadratic.
+template <Real T>
+bool made_on_devices(const KernelMap<T>& map);
+
 // Frequencies above what halves hold take phases in double.
 template <Real T>
 carmina_cuda_precision precision_on_device(const FourierMap<T>& map) {
@@ -27,8 +32,8 @@ carmina_cuda_precision precision_on_device(const FourierMap<T>& map) {
   return largest > largest_float_frequency ? carmina_cuda_wide : carmina_cuda_split;
 }
 
-// Seconds that so many passes over n rows are thought to take on 16 cores and on a device, by stored rates: d inputs, so
-// many frequencies, q outputs. "auto" takes the device where that is the smaller: no clock and no number of threads
+// Seconds that so many passes over n rows are thought to take on 16 cores and on a device, by stored rates: d inputs,
+// so many frequencies, q outputs. "auto" takes the device where that is the smaller: no clock and no number of threads
 // decides.
 struct PredictedSeconds {
   double cpu, device;
@@ -47,11 +52,14 @@ struct DeviceSlot {
   std::shared_ptr<ProductOnDevice<T>> kept;
 };
 
-// out (n, q) = phi(X) theta on a device. False: `execution` asks for none, there is none, or "auto" finds that the CPU is
-// as fast; nothing is done then. A row has the same bits alone and in any batch: one whose inputs the products of halves
-// do not hold is computed by the CPU.
+// out (n, q) = phi(X) theta, or k(X, Z) theta, on a device. False: `execution` asks for none, there is none, or "auto"
+// finds that the CPU is as fast; nothing is done then. A row has the same bits alone and in any batch: one whose inputs
+// the products of halves do not hold is computed by the CPU.
 template <Real T>
 bool apply_on_device(const FourierMap<T>& map, DeviceSlot<T>& slot, ConstView<T> X, ConstView<T> theta, View<T> out,
+                     const Execution& execution);
+template <Real T>
+bool apply_on_device(const KernelMap<T>& map, DeviceSlot<T>& slot, ConstView<T> X, ConstView<T> theta, View<T> out,
                      const Execution& execution);
 // The same of inputs that are on the device. False where `execution` asks for the CPU, or the map is not made there.
 template <Real T>

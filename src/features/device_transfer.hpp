@@ -1,7 +1,7 @@
 // features/device_transfer.hpp -- rows on a device: planned, copied once or for each pass, in blocks of one size.
 //
-// Where several processes have the rows, sums go by segments (RowGrid), whose rows begin at slices of the device: what a
-// segment adds up to is then the same wherever it is.
+// Where several processes have the rows, sums go by segments (RowGrid), whose rows begin at slices of the device: what
+// a segment adds up to is then the same wherever it is.
 #pragma once
 #include "backends/cuda/backend.hpp"
 #include "features/device_inputs.hpp"
@@ -50,7 +50,9 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
              W_.data(),
              std::min(slice * fit, padded_),
              1,
-             data_.has_missing_targets()};
+             data_.has_missing_targets(),
+             carmina_cuda_fourier,
+             0};
   }
 
  public:
@@ -140,8 +142,7 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
     Index done_rows = 0;
     data_.for_blocks(phase, execution_, [&](const RowBlock<T>& block) {
       for (Index at = 0; at < block.rows;) {
-        const Index count =
-            std::min({task_.rows_at_once, segment_ - done_rows % segment_, block.rows - at});
+        const Index count = std::min({task_.rows_at_once, segment_ - done_rows % segment_, block.rows - at});
         const RowBlock<T> some = block.part(at, count);
         if (some.weights) see_weights(some.weights, count);
         largest_weight_ = std::max(largest_weight_, some.weights ? 0.0 : 1.0);

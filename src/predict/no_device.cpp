@@ -26,6 +26,12 @@ bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstVi
   return false;
 }
 template <Real T>
+bool apply_on_device(const KernelMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstView<T>, View<T>,
+                     const Execution& execution) {
+  refuse(execution);
+  return false;
+}
+template <Real T>
 bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, const DeviceArray<T>&, ConstView<T>, View<T>,
                      const Execution& execution) {
   refuse(execution);
@@ -39,6 +45,8 @@ Matrix<T> rows_from_device(const DeviceArray<T>&, Index, Index, const Execution&
   template bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstView<T>, View<T>,          \
                                 const Execution&);                                                                  \
   template bool apply_on_device(const FourierMap<T>&, DeviceSlot<T>&, const DeviceArray<T>&, ConstView<T>, View<T>, \
+                                const Execution&);                                                                  \
+  template bool apply_on_device(const KernelMap<T>&, DeviceSlot<T>&, ConstView<T>, ConstView<T>, View<T>,           \
                                 const Execution&);                                                                  \
   template Matrix<T> rows_from_device(const DeviceArray<T>&, Index, Index, const Execution&);
 CARMINA_INSTANTIATE(float)

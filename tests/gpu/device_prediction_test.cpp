@@ -15,8 +15,8 @@
 
 namespace carmina::device_prediction_test {
 
-using ::testing::HasSubstr;
 using testing::Backend;
+using ::testing::HasSubstr;
 using testing::max_difference;
 using testing::message_of;
 using testing::random_matrix;
@@ -101,10 +101,44 @@ TEST_P(DevicePrediction, FieldsAndModelsFromFiles) {
   for (const auto& one : all) EXPECT_EQ(one, machine.predict(Z, execution()));
 }
 
+// Values of kernels at the rows of exact machines and at anchors of sketches.
+template <Real T>
+void expect_kernels(const Execution& there) {
+  const Matrix<T> X = random_matrix<T>(300, 4, 1), Z = random_matrix<T>(1500, 4, 2);
+  const Kernel kernels[] = {Gaussian(1.7),
+                            Laplacian(3.0),
+                            Matern(1.5, 0.5),
+                            Matern(1.5, 1.5),
+                            Matern(std::vector<double>{1.0, 2.0, 1.5, 3.0}, 2.5),
+                            RationalQuadratic(2.0, 1.7)};
+  for (const Kernel& kernel : kernels) {
+    SCOPED_TRACE(kernel_name(kernel.terms()[0].scalar));
+    for (const char* approximation : {"exact", "sub_sample", "sparse_rademacher"}) {
+      FitOptions options = options_of<T>(40);
+      options.kernel = kernel;
+      options.approximation = approximation;
+      options.alpha = 1;
+      if (options.approximation == "exact") options.n_components = {};
+      const auto machine = KernelMachine<T>::fit(X, targets_of(X, 3), options);
+      Execution here = there;
+      here.device = "cpu";
+      const Matrix<T> found = machine.predict(Z, there);
+      EXPECT_NE(found, machine.predict(Z, here)) << "not of the device";
+      EXPECT_LT((found - machine.predict(Z, here)).cwiseAbs().maxCoeff(), (std::same_as<T, float> ? 1e-4 : 1e-9));
+      EXPECT_EQ(machine.predict(Z.middleRows(333, 2), there), found.middleRows(333, 2));
+    }
+  }
+}
+TEST_P(DevicePrediction, OfKernelsIsTheCpus) {
+  expect_kernels<float>(execution());
+  expect_kernels<double>(execution());
+}
+
 // What no device makes the CPU does, whatever is asked for; "auto" takes it for little work.
 TEST_P(DevicePrediction, OthersAreTheCpus) {
   const Matrix<double> X = random_matrix(200, 2, 1);
   FitOptions options = options_of<double>();
+  options.kernel = Polynomial(2);
   options.approximation = "exact", options.n_components = {};
   const auto exact = KernelMachine<double>::fit(X, targets_of(X, 1), options);
   EXPECT_EQ(exact.predict(X, execution()), exact.predict(X, on_cpu()));
@@ -124,7 +158,8 @@ class Held {
  public:
   Held(const Matrix<T>& X, Index stride, const Execution& execution) : device_(*backend::find_device(execution)) {
     void* memory = nullptr;
-    EXPECT_EQ(device_.api->allocate(device_.number, static_cast<std::size_t>(X.rows() * stride) * sizeof(T), &memory), 0);
+    EXPECT_EQ(device_.api->allocate(device_.number, static_cast<std::size_t>(X.rows() * stride) * sizeof(T), &memory),
+              0);
     array = {static_cast<const T*>(memory), X.rows(), X.cols(), stride};
     const auto bytes = [](Index count) { return static_cast<std::size_t>(count) * sizeof(T); };
     EXPECT_EQ(device_.api->copy(device_.number, memory, bytes(stride), X.data(), bytes(X.cols()), bytes(X.cols()),

@@ -96,9 +96,8 @@ TEST(DeviceWords, ProcessesTakeDevicesRoundRobin) {
   EXPECT_EQ(numbers, (std::vector<int>{0, 1, 0, 1, 0}));
   Execution numbered = testing::on_backend(Backend::twin);
   numbered.device = "cuda:1";
-  for (const auto& one : run_processes(2, [&](const Communicator& processes) {
-         return backend::find_device(numbered, &processes)->number;
-       })) {
+  for (const auto& one : run_processes(
+           2, [&](const Communicator& processes) { return backend::find_device(numbered, &processes)->number; })) {
     EXPECT_EQ(one.result.value_or(-1), 1);
   }
 }

@@ -224,9 +224,9 @@ void expect_dense_gram(const Execution& execution, double shift = 0) {
         EXPECT_THAT(door->on_device(), ::testing::HasSubstr(streamed ? "in blocks" : "kept there"));
         return std::pair{H, moments};
       };
-      const Execution where =
-          streamed ? testing::OnDevices::in_least_memory(execution, [&](const Execution& little) { ask(problem, little); })
-                   : execution;
+      const Execution where = streamed ? testing::OnDevices::in_least_memory(
+                                             execution, [&](const Execution& little) { ask(problem, little); })
+                                       : execution;
       if (streamed && n < 2000) continue;  // one block holds them
       const std::pair<Matrix<double>, Moments> found = ask_gram(where);
       const Matrix<double>& H = found.first;

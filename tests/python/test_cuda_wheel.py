@@ -1,4 +1,4 @@
-"""The wheel carmina-cuda: what is in it, and that pip takes it. Of a library that is any: no nvcc is needed."""
+"""The wheel carmina-cuda: what is in it, and that pip takes it. Of any library: no nvcc is needed."""
 
 import importlib.util
 import re

@@ -1,11 +1,12 @@
-"""Arrays that say they are in a device's memory: fits and predictions take them where they are. The device is the
-twin of plain loops of tests/gpu, whose memory is the host's."""
+"""Arrays that say they are in a device's memory: fits and predictions take them where they are. The device
+is the twin of plain loops of tests/gpu, whose memory is the host's."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 TWIN = Path(__file__).resolve().parents[2] / "build" / "release" / "tests" / "twin"
@@ -122,6 +123,10 @@ quantiles = of(kind=JointQuantileRegressor, quantiles=[0.1, 0.9]).fit(Held(X), H
 assert quantiles.predict(Held(X)).values.shape == (600, 2)
 classes = of(kind=KernelClassifier).fit(Held(X), Y[:, 0] > 0)
 assert (classes.predict(Held(X)) == of(kind=KernelClassifier).fit(X, Y[:, 0] > 0).predict(X)).all()
+some = there.predict_interval(Held(X[:9]), method="split")
+assert (some == here.predict_interval(X[:9], method="split")).all()
+chosen = KernelRegressor(device="cuda", random_state=0).fit(Held(X), Y[:, 0])
+assert (chosen.predict(X) == KernelRegressor(device="cuda", random_state=0).fit(X, Y[:, 0]).predict(X)).all()
 """)
 
 
@@ -176,5 +181,33 @@ def test_without_the_library_it_is_one_sentence():
         text=True,
     )
     assert done.stdout.count("\n") == 1, done
-    assert done.stdout.startswith("rows on a device: libcarmina_cuda.so is not in '/nowhere'; install the package")
+    assert done.stdout.startswith(
+        "rows on a device: libcarmina_cuda.so is not in '/nowhere'; install the package"
+    )
     assert "carmina-cuda" in done.stdout
+
+
+def test_the_program_predicts_on_a_device(tmp_path):
+    if not (TWIN / "libcarmina_cuda.so").exists():
+        pytest.skip("the tests of C++, whose twin this takes, are not built")
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header="a,b,c,y", comments="")
+    program = Path(sys.executable).parent / "carmina"
+
+    def run(*words):
+        environment = {**os.environ, "CARMINA_DEVICE_LIBRARY": str(TWIN)}
+        done = subprocess.run(
+            [program, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        return done.stderr if done.returncode else ""
+
+    fit = ["fit", "rows.csv", "--targets", "y", "--model", "m.safetensors", "--approximation", "fourier"]
+    assert run(*fit, "--kernel", "gaussian", "--components", "40", "--alpha", "0.1", "--device", "cpu") == ""
+    for device in ("cpu", "cuda", "auto"):
+        words = ["predict", "m.safetensors", "rows.csv", "--out", f"{device}.npy", "--device", device]
+        assert run(*words) == ""
+    found = {device: np.load(tmp_path / f"{device}.npy") for device in ("cpu", "cuda", "auto")}
+    assert 0 < abs(found["cuda"] - found["cpu"]).max() < 1e-9
+    assert (found["auto"] == found["cpu"]).all()
+    wrong = run("predict", "m.safetensors", "rows.csv", "--out", "x.npy", "--device", "cuda:7")
+    assert "there are 3 devices, numbered from 0" in wrong

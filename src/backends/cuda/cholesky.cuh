@@ -115,61 +115,78 @@ __global__ void __launch_bounds__(256) update_rest(T* A, int order, int first) {
   }
 }
 
-// x (128) = V r or Vᵀ r of one column in shared memory, by 128 threads.
-__device__ inline void block_solution(const float* V, const float* r, bool transposed, float* x) {
+// x (columns, 128) = V r or Vᵀ r of some columns in shared memory, by 128 threads; the columns of r are `apart`.
+constexpr int solved_columns = 8;
+__device__ inline void block_solution(const float* V, const float* r, size_t apart, int columns, bool transposed,
+                                      float (*x)[block_order]) {
   constexpr int n = block_order;
-  __shared__ float right[n];
-  right[threadIdx.x] = r[threadIdx.x];
-  __syncthreads();
-  float sum = 0;
+  __shared__ float right[solved_columns][n];
   const int i = threadIdx.x;
-  if (transposed) {
-    for (int k = i; k < n; ++k) sum = fmaf(V[k * n + i], right[k], sum);
-  } else {
-    for (int k = 0; k <= i; ++k) sum = fmaf(V[i * n + k], right[k], sum);
+  for (int c = 0; c < columns; ++c) right[c][i] = r[c * apart + i];
+  __syncthreads();
+  float sums[solved_columns] = {};
+  const int begin = transposed ? i : 0, end = transposed ? n : i + 1;
+  for (int k = begin; k < end; ++k) {
+    const float entry = transposed ? V[k * n + i] : V[i * n + k];
+#pragma unroll
+    for (int c = 0; c < solved_columns; ++c) sums[c] = fmaf(entry, right[c][k], sums[c]);
   }
-  x[i] = sum;
+  for (int c = 0; c < columns; ++c) x[c][i] = sums[c];
   __syncthreads();
 }
 
 // One step of L y = r for columns of R (q, order): block x = 0 writes the solution of the diagonal block, the others
-// take it from the rows beyond. Blocks (1 + blocks beyond, q) of 128 threads.
+// take it from the rows beyond. Blocks (1 + blocks beyond, columns by eights) of 128 threads.
 __global__ void __launch_bounds__(128)
-    forward_step(const float* L, int order, int first, const float* inverse, float* R, float* Y) {
+    forward_step(const float* L, int order, int first, const float* inverse, int q, float* R, float* Y) {
   constexpr int n = block_order;
-  __shared__ float x[n];
-  float* const r = R + static_cast<size_t>(blockIdx.y) * order;
-  block_solution(inverse, r + first, false, x);
+  __shared__ float x[solved_columns][n];
+  const int column = blockIdx.y * solved_columns, columns = min(solved_columns, q - column);
+  float* const r = R + static_cast<size_t>(column) * order;
+  block_solution(inverse, r + first, order, columns, false, x);
   if (blockIdx.x == 0) {
-    Y[static_cast<size_t>(blockIdx.y) * order + first + threadIdx.x] = x[threadIdx.x];
+    float* const y = Y + static_cast<size_t>(column) * order + first + threadIdx.x;
+    for (int c = 0; c < columns; ++c) y[static_cast<size_t>(c) * order] = x[c][threadIdx.x];
     return;
   }
   const int begin = first + blockIdx.x * n, lane = threadIdx.x % 32;
   for (int i = threadIdx.x / 32; i < n; i += 4) {
     const float* row = L + static_cast<size_t>(begin + i) * order + first;
-    float sum = 0;
-    for (int k = lane; k < n; k += 32) sum = fmaf(row[k], x[k], sum);
-    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-    if (lane == 0) r[begin + i] -= sum;
+    float entries[n / 32];
+#pragma unroll
+    for (int k = 0; k < n / 32; ++k) entries[k] = row[lane + 32 * k];
+    for (int c = 0; c < columns; ++c) {
+      float sum = 0;
+#pragma unroll
+      for (int k = 0; k < n / 32; ++k) sum = fmaf(entries[k], x[c][lane + 32 * k], sum);
+      for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+      if (lane == 0) r[static_cast<size_t>(c) * order + begin + i] -= sum;
+    }
   }
 }
 
 // One step of Lᵀ z = y, from the last block: blocks x > 0 have the columns before.
 __global__ void __launch_bounds__(128)
-    backward_step(const float* L, int order, int first, const float* inverse, float* Y, float* Z) {
+    backward_step(const float* L, int order, int first, const float* inverse, int q, float* Y, float* Z) {
   constexpr int n = block_order;
-  __shared__ float x[n];
-  float* const y = Y + static_cast<size_t>(blockIdx.y) * order;
-  block_solution(inverse, y + first, true, x);
+  __shared__ float x[solved_columns][n];
+  const int column = blockIdx.y * solved_columns, columns = min(solved_columns, q - column);
+  float* const y = Y + static_cast<size_t>(column) * order;
+  block_solution(inverse, y + first, order, columns, true, x);
   if (blockIdx.x == 0) {
-    Z[static_cast<size_t>(blockIdx.y) * order + first + threadIdx.x] = x[threadIdx.x];
+    float* const z = Z + static_cast<size_t>(column) * order + first + threadIdx.x;
+    for (int c = 0; c < columns; ++c) z[static_cast<size_t>(c) * order] = x[c][threadIdx.x];
     return;
   }
   const int j = (blockIdx.x - 1) * n + threadIdx.x;
-  const float* column = L + static_cast<size_t>(first) * order + j;
-  float sum = 0;
-  for (int k = 0; k < n; ++k) sum = fmaf(column[static_cast<size_t>(k) * order], x[k], sum);
-  y[j] -= sum;
+  const float* entries = L + static_cast<size_t>(first) * order + j;
+  float sums[solved_columns] = {};
+  for (int k = 0; k < n; ++k) {
+    const float entry = entries[static_cast<size_t>(k) * order];
+#pragma unroll
+    for (int c = 0; c < solved_columns; ++c) sums[c] = fmaf(entry, x[c][k], sums[c]);
+  }
+  for (int c = 0; c < columns; ++c) y[static_cast<size_t>(c) * order + j] -= sums[c];
 }
 
 }  // namespace carmina::cuda

@@ -114,17 +114,17 @@ bool factor_matrix(int64_t order, double* A, int64_t lda) {
 
 void solve_preconditioner(const Buffer<float>& factor, const Buffer<float>& inverses, int64_t order, int64_t q,
                           float* R, float* Z, cudaStream_t stream) {
-  const auto n = static_cast<int>(order), blocks = n / block_order;
-  const auto columns = static_cast<unsigned>(q);
+  const auto n = static_cast<int>(order), blocks = n / block_order, columns = static_cast<int>(q);
+  const auto eights = static_cast<unsigned>((q + solved_columns - 1) / solved_columns);
   const auto inverse = [&](int k) { return inverses.data() + static_cast<size_t>(k) * block_order * block_order; };
   for (int k = 0; k < blocks; ++k) {
-    forward_step<<<dim3(blocks - k, columns), block_order, 0, stream>>>(factor.data(), n, k * block_order, inverse(k),
-                                                                        R, Z);
+    forward_step<<<dim3(blocks - k, eights), block_order, 0, stream>>>(factor.data(), n, k * block_order, inverse(k),
+                                                                       columns, R, Z);
   }
   // y is now in Z, and R takes z.
   for (int k = blocks - 1; k >= 0; --k) {
-    backward_step<<<dim3(k + 1, columns), block_order, 0, stream>>>(factor.data(), n, k * block_order, inverse(k), Z,
-                                                                    R);
+    backward_step<<<dim3(k + 1, eights), block_order, 0, stream>>>(factor.data(), n, k * block_order, inverse(k),
+                                                                   columns, Z, R);
   }
   check(cudaMemcpyAsync(Z, R, sizeof(float) * order * q, cudaMemcpyDeviceToDevice, stream), "solving");
   check_launch("solving");

@@ -174,7 +174,8 @@ template <class T, class Root>
 __global__ void roots_of(const T* weights, double scale, int64_t count, int64_t padded, Root* roots) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at >= padded) return;
-  roots[at] = at < count ? static_cast<Root>(sqrt(scale * (weights ? static_cast<double>(weights[at]) : 1.0))) : Root(0);
+  roots[at] =
+      at < count ? static_cast<Root>(sqrt(scale * (weights ? static_cast<double>(weights[at]) : 1.0))) : Root(0);
 }
 
 // Rows by their numbers among packed ones, packed again, with the roots of their weights; zero beyond `count`.

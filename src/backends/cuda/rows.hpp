@@ -2,7 +2,9 @@
 #pragma once
 #include "backends/cuda/carmina_cuda.h"
 #include "backends/cuda/device_memory.hpp"
+#include "backends/cuda/passes.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <vector>
@@ -56,6 +58,10 @@ class Rows {
  protected:
   static constexpr int64_t slice = carmina_cuda_slice;
   static constexpr float largest_turns = 64;  // of an input with the largest frequency: errors are 2^-21 of it
+  // Rows whose phases are stored together: in two gigabytes.
+  static int64_t phased_rows(int64_t padded_units) {
+    return slice * std::max<int64_t>(1, (int64_t{1} << 31) / (4 * padded_units * slice));
+  }
   static int64_t chunk_slices(int64_t padded_units, size_t bytes, int64_t rows);
   int64_t padded_rows(int64_t count) const { return (count + 7) / 8 * 8; }
 
@@ -67,6 +73,7 @@ class Rows {
   const int64_t rows_, units_, padded_units_, at_once_;
   const int inputs_, outputs_, steps_;
   const bool resident_, missing_;
+  const Profile profile_;
   Stream copies_, work_;
   Buffer<uint4> tiles_of_frequencies_, groups_of_frequencies_;  // halves
   Buffer<float> scale_;                                         // of inputs, powers of two
@@ -76,8 +83,8 @@ class Rows {
   // The factor of a preconditioner (order, order), and inverses of its diagonal blocks.
   int64_t order_ = 0;
   Buffer<float> factor_, inverses_;
-  Buffer<double> gram_;    // (2 padded units, 2 padded units), of u times gram_scale_
-  double gram_scale_ = 1;  // a power of two: roots are at most 1
+  Buffer<double> gram_;          // (2 padded units, 2 padded units), of u times gram_scale_
+  double gram_scale_ = 1;        // a power of two: roots are at most 1
   Buffer<double> of_transform_;  // fill, shift, factor, metric, one after the other
   Placing placing_{};
 

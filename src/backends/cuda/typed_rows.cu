@@ -25,6 +25,7 @@ class TypedRows final : public Rows {
     }
     targets_.resize(static_cast<size_t>(std::max<int64_t>(held * outputs_, 1)));
     weights_.resize(static_cast<size_t>(held));
+    if (split && steps_ > most_steps_held) chunk_ = std::min(chunk_, phased_rows(padded_units_));
     chunk_ = std::min(chunk_, held);
     // A column more for the sums of weights, and one for each output where targets are missing.
     for (auto& part : parts_) {
@@ -45,7 +46,8 @@ class TypedRows final : public Rows {
     Part& part = parts_[next_];
     const T* const from = part.host.data();
     T* const to = part.device.data();
-    for (int k = 0; k < 3; ++k) to_device(to + starts(k), from + starts(k), static_cast<size_t>(count * width(k)), copies_);
+    for (int k = 0; k < 3; ++k)
+      to_device(to + starts(k), from + starts(k), static_cast<size_t>(count * width(k)), copies_);
     part.copied.record(copies_);
     part.copied.hold(work_);
     spent_.bytes += static_cast<size_t>(count * (inputs_ + outputs_ + 1)) * sizeof(T);
@@ -58,8 +60,8 @@ class TypedRows final : public Rows {
     Part& part = parts_[next_];
     part.taken.wait();
     T* const to = part.device.data();
-    place_inputs<T><<<blocks_for(count * inputs_), threads, 0, work_>>>(placing_, static_cast<const T*>(X), stride, count,
-                                                                      inputs_, to);
+    place_inputs<T><<<blocks_for(count * inputs_), threads, 0, work_>>>(placing_, static_cast<const T*>(X), stride,
+                                                                        count, inputs_, to);
     check_launch("placing inputs");
     T *const targets = part.host.data() + starts(1), *const w = part.host.data() + starts(2);
     for (int64_t i = 0; i < count; ++i) {
@@ -100,6 +102,7 @@ class TypedRows final : public Rows {
         given_.at_least(static_cast<size_t>(chunk_ * columns_));
         to_device(given_.data(), values + at * columns_, static_cast<size_t>(some * columns_), work_);
       }
+      prepare_phases(groups_, place, some);
       for (std::size_t g = 0; g < groups_.size(); ++g) add_columns(place, some, groups_[g], g);
     }
   }
@@ -136,6 +139,7 @@ class TypedRows final : public Rows {
       const int64_t some = std::min(chunk_, count - at), place = (resident_ ? first : 0) + at;
       given_.at_least(static_cast<size_t>(chunk_ * forward_columns_));
       std::size_t g = 0;
+      prepare_phases(groups, place, some);
       for (const Columns& group : groups) {
         multiply(place, some, group.width, forward_coefficients_.data() + forward_starts_[g++]);
         const auto q = static_cast<int>(forward_columns_);
@@ -259,9 +263,20 @@ class TypedRows final : public Rows {
                            groups_of_frequencies_.data(),
                            units_,
                            padded_units_,
-                           steps_};
+                           steps_,
+                           phases_.data()};
     } else {
-      return WideOperands<T>{plain_.data() + place * inputs_, frequencies_.data(), units_, padded_units_, inputs_};
+      return WideOperands<T>{
+          plain_.data() + place * inputs_, frequencies_.data(), units_, padded_units_, inputs_, profile_};
+    }
+  }
+
+  // Of rows of a chunk, where some of the groups of columns take them.
+  void prepare_phases(const std::vector<Columns>& groups, int64_t place, int64_t count) {
+    if constexpr (split) {
+      if (groups.empty() || !takes_phases(steps_, groups[0].width)) return;
+      phases_.at_least(static_cast<size_t>((chunk_ + 7) / 8 * 8 * padded_units_));
+      make_phases(operands(place), count, phases_.data(), work_);
     }
   }
 
@@ -308,6 +323,7 @@ class TypedRows final : public Rows {
   int64_t columns_ = 0, forward_columns_ = 0;
   std::vector<Columns> groups_;
   std::vector<size_t> starts_, forward_starts_;
+  Buffer<float> phases_;
   Buffer<T> coefficients_, forward_coefficients_, right_, partial_;
   static constexpr int64_t root_padding = 64;
   Buffer<std::conditional_t<split, float, double>> roots_;

@@ -1,6 +1,6 @@
 // backends/cuda/wide_gram.cu -- Gram matrices of rows whose phases are in double.
-#include "backends/cuda/wide_gram.cuh"
 #include "backends/cuda/precondition.hpp"
+#include "backends/cuda/wide_gram.cuh"
 
 #include <algorithm>
 

@@ -13,10 +13,11 @@ template <class T>
 __global__ void __launch_bounds__(256)
     wide_features(const T* __restrict__ x, int64_t rows, const double* __restrict__ w, int64_t units, int64_t padded,
                   int d, const double* __restrict__ roots, int chunks, double* __restrict__ out) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * wide_tile, unit = static_cast<int64_t>(blockIdx.y) * wide_tile;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * wide_tile,
+                unit = static_cast<int64_t>(blockIdx.y) * wide_tile;
   const int across = threadIdx.x % 16, down = threadIdx.x / 16;
   double c[4][4];
-  phase_tile(x + first * d, rows - first, w + unit * d, units - unit, d, c);
+  pair_tile<Pairs::products>(x + first * d, rows - first, w + unit * d, units - unit, d, c);
   for (int i = 0; i < 4; ++i) {
     const int64_t row = first + down + 16 * i;
     const double root = roots[row];
@@ -58,10 +59,11 @@ static __global__ void __launch_bounds__(256, 1)
     __pipeline_commit();
   };
   double c[8][4][2];
-  double* const to = C + (static_cast<size_t>(row) * 128 + down * 64 + lane / 4) * order + column * 128 + across * 32 +
-                     2 * (lane % 4);
+  double* const to =
+      C + (static_cast<size_t>(row) * 128 + down * 64 + lane / 4) * order + column * 128 + across * 32 + 2 * (lane % 4);
 #pragma unroll
-  for (int k = 0; k < 64; ++k) c[k / 8][k / 2 % 4][k % 2] = to[static_cast<size_t>(k / 8 * 8) * order + k / 2 % 4 * 8 + k % 2];
+  for (int k = 0; k < 64; ++k)
+    c[k / 8][k / 2 % 4][k % 2] = to[static_cast<size_t>(k / 8 * 8) * order + k / 2 % 4 * 8 + k % 2];
   for (int k = 0; k < wide_gram_stages - 1; ++k) load(k);
   for (int k = 0; k < steps; ++k) {
     __pipeline_wait_prior(wide_gram_stages - 2);
@@ -84,7 +86,8 @@ static __global__ void __launch_bounds__(256, 1)
     }
   }
 #pragma unroll
-  for (int k = 0; k < 64; ++k) to[static_cast<size_t>(k / 8 * 8) * order + k / 2 % 4 * 8 + k % 2] = c[k / 8][k / 2 % 4][k % 2];
+  for (int k = 0; k < 64; ++k)
+    to[static_cast<size_t>(k / 8 * 8) * order + k / 2 % 4 * 8 + k % 2] = c[k / 8][k / 2 % 4][k % 2];
 }
 
 }  // namespace carmina::cuda

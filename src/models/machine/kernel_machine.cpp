@@ -6,6 +6,7 @@
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace carmina {
@@ -14,22 +15,40 @@ namespace {
 template <class T>
 using Slot = DeviceSlot<T>;
 
-template <class T>
-void multiply(const FourierMap<T>& map, Slot<T>& slot, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
+template <ScalarMap M, class T>
+void multiply(const M& map, Slot<T>& slot, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
               const Execution& execution) {
   if (!apply_on_device(map, slot, X, ConstView<T>(coefficients), out, execution)) {
     apply(map, X, coefficients, out, execution);
   }
 }
 template <class T>
-void multiply(const KernelMap<T>& map, Slot<T>&, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
-              const Execution& execution) {
-  apply(map, X, coefficients, out, execution);
-}
-template <class T>
 void multiply(const OperatorMap<T>& map, Slot<T>&, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
               const Execution& execution) {
   map.apply(X, coefficients, out, execution);
+}
+
+// Plain loops: this source is compiled for size. Error for the first row that is no number.
+template <Real T>
+void add_intercept(const Vector<T>& intercept, View<T> out, const Execution& execution) {
+  constexpr Index together = 8192;
+  const Index n = out.rows(), p = out.cols();
+  std::atomic<Index> wrong = n;
+  parallel_for((n + together - 1) / together, execution.thread_count(), [&](Index task, int) {
+    for (Index i = task * together; i < std::min(n, (task + 1) * together); ++i) {
+      T* const row = out.data() + i * out.outerStride();
+      T zero = 0;  // x - x is 0 of numbers alone
+      for (Index j = 0; j < p; ++j) {
+        row[j] += intercept[j];
+        zero += row[j] - row[j];
+      }
+      if (zero == 0) continue;
+      for (Index before = wrong; i < before && !wrong.compare_exchange_weak(before, i);) {
+      }
+      break;
+    }
+  });
+  if (wrong < n) throw RowError("predict", wrong, "the inputs are too large: the prediction is not a finite number");
 }
 
 // From products with the coefficients, product(result), to predictions.
@@ -50,11 +69,7 @@ void finish_predictions(const KernelMachine<T>& machine, View<T> out, const Exec
                                out.cols(), out.row(first).data(), out.outerStride());
     });
   }
-  out.rowwise() += machine.intercept().transpose();
-  for (Index i = 0; i < out.rows(); ++i) {
-    if (out.row(i).allFinite()) continue;
-    throw RowError("predict", i, "the inputs are too large: the prediction is not a finite number");
-  }
+  add_intercept(machine.intercept(), out, execution);
   // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
   // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
   if (machine.record().non_crossing) {

@@ -31,12 +31,24 @@ struct carmina_cuda_rows {
   size_t bytes = 0;
 
   bool wide() const { return task.precision == carmina_cuda_double; }
-  // [cos, sin] of a row that is held
+  // [cos, sin] of a row that is held, or [k, 0]
   Eigen::RowVectorXd features(int64_t i) const {
+    Eigen::RowVectorXd phi(2 * W.rows());
+    if (task.profile != carmina_cuda_fourier) {
+      phi.setZero();
+      for (Eigen::Index j = 0; j < W.rows(); ++j) phi[j] = kernel(X.row(i) - W.row(j));
+      return phi;
+    }
     const Eigen::RowVectorXd phase = 2 * std::numbers::pi * X.row(i) * W.transpose();
-    Eigen::RowVectorXd phi(2 * phase.size());
     phi << phase.array().cos(), phase.array().sin();
     return phi;
+  }
+  double kernel(const Eigen::RowVectorXd& delta) const {
+    const double r = delta.squaredNorm(), s = std::sqrt(2 * task.shape * r);
+    if (task.profile == carmina_cuda_gaussian) return std::exp(-r / 2);
+    if (task.profile == carmina_cuda_laplacian) return std::exp(-delta.lpNorm<1>());
+    if (task.profile == carmina_cuda_rational) return std::pow(1 + r / (2 * task.shape), -task.shape);
+    return (task.shape == 0.5 ? 1 : task.shape == 1.5 ? 1 + s : 1 + s + s * s / 3) * std::exp(-s);
   }
   template <class T>
   void take(int64_t at, int64_t count) {
