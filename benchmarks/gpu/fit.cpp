@@ -141,6 +141,7 @@ FitOptions options_of(const Case& one, const std::string& device, const std::str
 
 void run(const Case& one, const std::string& device, const std::string& library, const std::string& folder) {
   const FitOptions options = options_of(one, device, library);
+  const auto making = Clock::now();
   Matrix<float> Y(one.rows, one.outputs), Z(10000, one.inputs), truth(10000, one.outputs);
   Matrix<float> X(one.held ? Index{1} << 21 : one.rows, one.inputs);
   std::optional<HeldInputs> held;
@@ -155,6 +156,7 @@ void run(const Case& one, const std::string& device, const std::string& library,
     fill(X, Y, 1);
   }
   fill(Z, truth, 2);
+  std::fprintf(stderr, "%s: rows made in %.1f s\n", one.name.c_str(), seconds_since(making));
   // The first use of a device starts it, which takes as long whatever the rows.
   const auto start = Clock::now();
   if (device != "cpu") {

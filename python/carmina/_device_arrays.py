@@ -69,11 +69,14 @@ def on_host(values: Any) -> Any:
     if not is_on_device(values):
         return values
     held = DeviceArray(values)
+    dtype, size = held.dtype, held.dtype.itemsize
+    if size in (4, 8):  # whole numbers go as floats of their size do
+        held.dtype = np.dtype(f"float{8 * size}")
     if held.ndim == 1:
-        held.shape, held.ndim = (1, *held.shape), 2
-        held.strides = held.strides and (0, *held.strides)
-        return np.asarray(held)[0]
-    return np.asarray(held)
+        between = held.strides[0] if held.strides else size
+        held.shape, held.strides, held.ndim = (*held.shape, 1), (between, size), 2
+        return np.asarray(held)[:, 0].view(dtype)
+    return np.asarray(held).view(dtype)
 
 
 def as_kind_of(original: Any, values: NDArray) -> Any:

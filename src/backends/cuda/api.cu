@@ -144,7 +144,11 @@ const carmina_cuda_api table = {
         check(cudaSetDevice(device), "choosing it");
         check(cudaDeviceSynchronize(), "waiting for it");
         if (rows == 0) return;
-        check(cudaMemcpy2D(to, to_stride, from, from_stride, width, rows, cudaMemcpyDefault), "copying rows");
+        if (to_stride == width && from_stride == width) {
+          check(cudaMemcpy(to, from, width * rows, cudaMemcpyDefault), "copying rows");
+        } else {
+          check(cudaMemcpy2D(to, to_stride, from, from_stride, width, rows, cudaMemcpyDefault), "copying rows");
+        }
       });
     },
     [](int device, int64_t order, double* A, int64_t lda, int* positive) {
