@@ -177,13 +177,13 @@ class Held {
 
 template <Real T>
 void expect_the_hosts(const Execution& there, const char* solver, bool missing) {
-  Matrix<T> X = random_matrix<T>(5000, 3, 1);
+  Matrix<T> X = random_matrix<T>(1500, 3, 1);
   const Matrix<T> Y = targets_of(X, 2);
-  const Vector<T> w = random_matrix<T>(5000, 1, 5).cwiseAbs().array() + T(0.1);
+  const Vector<T> w = random_matrix<T>(1500, 1, 5).cwiseAbs().array() + T(0.1);
   if (missing) {
-    for (Index i = 0; i < 5000; i += 7) X(i, 1) = std::numeric_limits<T>::quiet_NaN();
+    for (Index i = 0; i < 1500; i += 7) X(i, 1) = std::numeric_limits<T>::quiet_NaN();
   }
-  FitOptions options = options_of<T>();
+  FitOptions options = options_of<T>(60);
   options.execution = there;
   options.solver = solver;
   options.fill_missing = missing;
@@ -195,7 +195,7 @@ void expect_the_hosts(const Execution& there, const char* solver, bool missing) 
   EXPECT_THAT(b.record().report.device, StartsWith("cuda:0, "));
   EXPECT_EQ(a.coefficients(), b.coefficients());
   EXPECT_EQ(a.predict(X, there), predict_on_device(b, held.array, there));
-  EXPECT_EQ(a.predict(X, there).rows(), 5000);
+  EXPECT_EQ(a.predict(X, there).rows(), 1500);
   Execution here = there;
   here.device = "cpu";
   EXPECT_EQ(a.predict(X, here), predict_on_device(b, held.array, here));

@@ -260,16 +260,17 @@ TEST_P(DeviceRows, GramMatricesOfHugePhasesAreDense) { expect_dense_gram<float>(
 // The factor of a matrix; none of one that is not positive definite. What is above the diagonal stays.
 TEST_P(DeviceRows, FactorsAreTheCpus) {
   const Index n = 2111;
-  const Matrix<double> B = random_matrix(n, 300, 1);
-  Matrix<double> A = B * B.transpose(), L = A.triangularView<Eigen::Lower>();
-  L.diagonal().array() += 10;
+  const Matrix<double> B = random_matrix(n, 20, 1), v = random_matrix(n, 3, 2);
+  Matrix<double> A = B * B.transpose();
   A.diagonal().array() += 10;
+  Matrix<double> L = A;
   L.triangularView<Eigen::StrictlyUpper>().setConstant(7);
   const std::optional<bool> positive = backend::factor_on_device(n, L.data(), n, execution());
   ASSERT_TRUE(positive && *positive);
   EXPECT_EQ(L(3, 5), 7);
-  const Matrix<double> lower = L.triangularView<Eigen::Lower>();
-  EXPECT_LT((lower * lower.transpose() - A).cwiseAbs().maxCoeff(), 1e-12 * A.cwiseAbs().maxCoeff());
+  const Matrix<double> expected = A * v, found = L.triangularView<Eigen::Lower>() *
+                                                 (L.triangularView<Eigen::Lower>().transpose() * v).eval();
+  EXPECT_LT((found - expected).cwiseAbs().maxCoeff(), 1e-12 * expected.cwiseAbs().maxCoeff());
   A(n - 5, n - 5) = -1;
   EXPECT_EQ(backend::factor_on_device(n, A.data(), n, execution()), std::optional<bool>(false));
   EXPECT_EQ(backend::factor_on_device(n, A.data(), n, on_cpu()), std::nullopt);
