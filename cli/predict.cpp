@@ -10,6 +10,7 @@
 #include <optional>
 #include <variant>
 #include "data/data_rows.hpp"
+#include "models/machine/device_choice.hpp"
 
 #include "columns.hpp"
 #include "commands.hpp"
@@ -207,9 +208,9 @@ struct PredictCommand {
   }
 
   template <Real T>
-  void predict(const Predictor& predictor, const Execution& execution) const {
-    auto reader = open_data(data, predictor.row_length(), execution.memory_budget);
-    const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), execution);
+  void predict(const Predictor& predictor, const Execution& given) const {
+    auto reader = open_data(data, predictor.row_length(), given.memory_budget);
+    const Index at_once = block_rows(predictor, static_cast<Index>(reader->columns().size()), given);
     ColumnRoles roles = input_roles(ModelColumns(predictor), *reader);
     ReadAhead<T> rows(rows_for<T>(predictor, std::move(reader), std::move(roles)));
     std::optional<TableWriter> writer;
@@ -218,6 +219,7 @@ struct PredictCommand {
     const Index p = predictor.dim_out();
     DataRows<T> table(rows);
     table.read_at_once(at_once);
+    const Execution execution = for_all_rows(predictor, rows.rows(), given);
     std::optional<Posterior<T>> posterior;  // of the parts
     if (parts && deviations) {
       posterior.emplace(std::get<KernelMachine<T>>(*predictor.kernel_machine()), execution);
@@ -310,6 +312,7 @@ void add_predict(CLI::App& program) {
   command->add_flag("--joint", it->joint, "With --interval: that all targets of a row fall into their intervals");
   it->resources.add_threads(*command);
   it->resources.add_memory(*command);
+  it->resources.add_device(*command);
   run_when_parsed(*command, it);
 }
 

@@ -6,6 +6,7 @@
 #include <carmina/core/format.hpp>
 #include <carmina/core/matrix.hpp>
 #include <carmina/core/parameter.hpp>
+#include <carmina/data/device_array.hpp>
 #include <carmina/data/generators.hpp>
 #include <carmina/data/input_encoder.hpp>
 #include <carmina/data/input_transform.hpp>

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from carmina._device_arrays import as_kind_of
 from carmina._intervals import REFITTED, RefittedIntervals, checked_coverage
 from carmina._machine import prediction_frame
 from carmina._row_noise import checked_noise
@@ -27,7 +28,8 @@ class Deviations(RefittedIntervals):
         as_frame: bool = False,
         noise_variance: ArrayLike | None = None,
     ) -> Any:
-        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision.
+        """Predictions for the rows of X, of shape (n,) or (n, p) as the y of `fit`, in its precision, and of
+        the kind that X is where that is an array on a device (CuPy, PyTorch, JAX).
 
         `as_frame`: as a table in the kind that X is (polars, pyarrow, else pandas), with a column for each of
         `target_names_` and, with `return_std`, one more of its name and `_std`.
@@ -64,10 +66,10 @@ class Deviations(RefittedIntervals):
             )
         if as_frame:
             return prediction_frame(self, X, return_std, return_cov)
-        X = self._checked_inputs(X)
+        given, X = X, self._checked_inputs(X)
         prediction = self._as_targets(self._predict_machine(X))
         if not (return_std or return_cov):
-            return prediction
+            return as_kind_of(given, prediction)
         self._check_deviations()
         threads = thread_count(self.n_jobs)
         extra = None if noise_variance is None else self._extra_noise(noise_variance, len(X))

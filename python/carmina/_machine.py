@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from carmina import _core, _files, _frames, kernels
+from carmina._device_arrays import on_host
 from carmina._fit_options import ParametersAsOptions
 from carmina._onnx import ConvertsToOnnx
 from carmina._path import AlphaPath, alpha_list, path_of
@@ -235,7 +236,9 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
     ) -> FitTask:
         """Of X and Y (n, p), both validated."""
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+            sample_weight = _check_sample_weight(
+                on_host(sample_weight), X, dtype=X.dtype, ensure_non_negative=True
+            )
         for name in ("n_features_in_", "feature_names_in_", "_encoder"):
             if hasattr(self, name):
                 attributes[name] = getattr(self, name)
@@ -319,7 +322,7 @@ class KernelMachineEstimator(ParametersAsOptions, ConvertsToOnnx, OfSeveral, Bas
 
     def _predict_machine(self, X: NDArray) -> NDArray:
         """Of checked inputs."""
-        return self._machine.predict(X, threads=thread_count(self.n_jobs))
+        return self._machine.predict(X, threads=thread_count(self.n_jobs), device=self.device)
 
     def _fitted(self, attribute: str) -> _core.Machine:
         # AttributeError, not NotFittedError, so that hasattr() answers.

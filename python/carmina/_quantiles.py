@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 
 from carmina import losses, outputs
+from carmina._device_arrays import as_kind_of, on_host
 from carmina._intervals import RefittedIntervals, checked_coverage
 from carmina._left_out import leave_out
 from carmina._machine import FitTask, prediction_frame
@@ -140,7 +141,7 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         for `KernelRegressor`."""
         if as_frame:
             return prediction_frame(self, X)
-        return self._predict_machine(self._checked_inputs(X))
+        return as_kind_of(X, self._predict_machine(self._checked_inputs(X)))
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9, method: str = "cv+") -> NDArray:
         """Intervals that a new observation falls into with probability `coverage`, of shape (n, 2): the
@@ -184,7 +185,7 @@ class JointQuantileRegressor(RegressorMixin, RefittedIntervals, QuantileParamete
         """Mean over the levels of D² (`sklearn.metrics.d2_pinball_score`): the share of the pinball loss of
         the best constant that the model saves. 1 is perfect, 0 no better than the quantiles of y itself.
         Rows whose y is NaN are ignored."""
-        predicted, y, sample_weight = with_target(self.predict(X), y, sample_weight)
+        predicted, y, sample_weight = with_target(on_host(self.predict(X)), on_host(y), sample_weight)
         scores = [
             d2_pinball_score(y, column, sample_weight=sample_weight, alpha=level)
             for level, column in zip(self._levels(), predicted.T)

@@ -146,8 +146,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         two coordinates of a circle of that circumference, so that x and x + period are one place and near
         places are as far apart as before; they are scaled by one factor. A kernel's `on` takes the column.
     device : "auto", "cpu", "cuda" or "cuda:1" and so on, default="auto"
-        Where sums over rows of Fourier features are computed; "auto": on a device where there is one and the
-        work is worth its start. `report_.device` says what ran there.
+        Where sums over rows of Fourier features, and predictions from them, are computed; "auto": on a device
+        where there is one and the work is worth its start. `report_.device` says what ran there in `fit`.
 
     Attributes
     ----------
@@ -231,7 +231,8 @@ class KernelRegressor(MultiOutputMixin, SeenTargetsRegressor, LearningInParts, D
         Parameters
         ----------
         X : array_like or frame of shape (n, d)
-            float32 is computed in float32, anything else in float64. A C-ordered array is not copied.
+            float32 is computed in float32, anything else in float64. A C-ordered array is not copied; nor,
+            for what a device computes, is one that is there already (CuPy, PyTorch, JAX).
         y : array_like of shape (n,) or (n, p)
             NaN is a missing target. The loss of a row is that of the targets it has; a row without any is
             ignored, and `report_.message` says how many were.

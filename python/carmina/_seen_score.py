@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from carmina._device_arrays import DeviceArray, is_on_device, on_host
 from carmina._validation import with_target
 
 
@@ -16,6 +17,9 @@ class SeenTargetsRegressor(RegressorMixin):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination R² of the predictions (`sklearn.metrics.r2_score`), its mean over
         outputs. Targets that are NaN are ignored, and outputs without any."""
+        if is_on_device(X):
+            X = np.asarray(DeviceArray(X))
+        y = on_host(y)
         targets = np.asarray(y)
         missing = np.isnan(targets) if np.issubdtype(targets.dtype, np.floating) else np.zeros(1, bool)
         if not missing.any():

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array, validate_data
 
 from carmina import _core, _frame_encoder, _frames, kernels, losses, sketches
+from carmina._device_arrays import DeviceArray, is_on_device, on_host
 from carmina._field_by_name import FieldByName
 
 
@@ -48,6 +49,11 @@ def finite_sum(X: np.ndarray) -> bool:
 def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = False, **options: Any) -> Any:
     """scikit-learn's `validate_data`, whose refusal of NaN in X names the option that takes them; `missing`:
     y may have NaN. Frames become numbers first, by the estimator's encoder."""
+    if is_on_device(arrays[0]):
+        arrays, done = _rows_on_device(estimator, *arrays, missing=missing, **options)
+        if done:
+            return arrays if len(arrays) > 1 else arrays[0]
+    arrays = (arrays[0], *map(on_host, arrays[1:]))
     reset = {"reset": options.pop("reset")} if "reset" in options else {}
     options["ensure_all_finite"] = "allow-nan" if filled else True
     if _frames.is_frame(arrays[0]):
@@ -81,6 +87,25 @@ def checked_rows(estimator: Any, *arrays: Any, filled: bool, missing: bool = Fal
         if not message:
             raise
         raise ValueError(message) from None
+
+
+def _rows_on_device(
+    estimator: Any, X: Any, *targets: Any, missing: bool, dtype: Any, reset: bool = True, **options: Any
+) -> tuple[tuple[Any, ...], bool]:
+    """What was given, X as rows that stay where they are, and True where that is all that is to be checked:
+    not where columns wrap round, or numbers are of another precision than the model takes."""
+    held = DeviceArray(X)
+    dtypes = dtype if isinstance(dtype, list) else [np.dtype(dtype)]
+    plain = hasattr(estimator, "device") and getattr(estimator, "wrap", None) is None
+    plain = plain and getattr(estimator, "_encoder", None) is None
+    if not plain or held.rows_apart is None or held.dtype not in dtypes or 0 in held.shape:
+        return (np.asarray(held), *targets), False
+    _check_n_features(estimator, held, reset=reset)
+    ensured = "allow-nan" if missing else True
+    checked = [
+        check_array(on_host(y), dtype=held.dtype, ensure_2d=False, ensure_all_finite=ensured) for y in targets
+    ]
+    return (held, *checked), True
 
 
 def _wrapped(estimator: Any, valid: Any, reset: bool) -> Any:

@@ -19,7 +19,7 @@ Path fit_path(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options
               bool leave_one_out, int threads, std::size_t memory_budget, nb::handle progress) {
   take_execution(options, threads, memory_budget, progress);
   return in_precision_of(X, [&]<class T>(T) -> Path {
-    return with_rows<T>("path", X, Y, weights, options.execution, [&](MemoryRows<T>& rows) {
+    return with_rows<T>("path", X, Y, weights, options.execution, [&](RowSource<T>& rows) {
       return Path{carmina::fit_path(rows, options, alphas.empty() ? path_alphas() : alphas, leave_one_out)};
     });
   });

@@ -55,7 +55,7 @@ Machine fit(nb::handle X, nb::handle Y, nb::handle weights, FitOptions options, 
   take_execution(options, threads, memory_budget, progress);
   const Communicator* processes = communicator_of(communicator);
   return in_precision_of(X, [&]<class T>(T) -> Machine {
-    return with_rows<T>("fit", X, Y, weights, options.execution, [&](MemoryRows<T>& rows) {
+    return with_rows<T>("fit", X, Y, weights, options.execution, [&](RowSource<T>& rows) {
       return Machine{
           processes ? KernelMachine<T>::fit(rows, options, *processes) : KernelMachine<T>::fit(rows, options), {}};
     });
@@ -66,7 +66,7 @@ Machine fit_further(const Machine& self, nb::handle X, nb::handle Y, nb::handle 
                     std::size_t memory_budget) {
   const Execution execution = make_execution(threads, memory_budget, nb::none());
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> Machine {
-    return with_rows<T>("partial_fit", X, Y, weights, execution, [&](MemoryRows<T>& rows) {
+    return with_rows<T>("partial_fit", X, Y, weights, execution, [&](RowSource<T>& rows) {
       return Machine{carmina::fit_further(machine, rows, execution), {}};
     });
   });
@@ -81,15 +81,44 @@ Machine merge(const Machine& self, const Machine& other, int threads) {
   });
 }
 
-nb::object predict(const Machine& self, nb::handle X, int threads) {
+nb::object predict(const Machine& self, nb::handle X, int threads, const std::string& device) {
   return self.visit([&]<class T>(const KernelMachine<T>& machine) -> nb::object {
+    Execution execution = make_execution(threads, 0, nb::none());
+    execution.device = device;
+    if (is_on_device(X)) {
+      const DeviceArray<T> rows = device_array<T>(X);
+      return nb::cast(
+          to_numpy(run(execution, [&](const Execution& where) { return predict_on_device(machine, rows, where); })));
+    }
     const Rows<T> rows(X, "predict: X");
     NewArray<T> out({static_cast<std::size_t>(rows.rows()), static_cast<std::size_t>(machine.dim_out())});
-    run(make_execution(threads, 0, nb::none()), [&](const Execution& execution) {
-      machine.predict(rows.view(), out.view(rows.rows(), machine.dim_out()), execution);
-    });
+    run(execution,
+        [&](const Execution& where) { machine.predict(rows.view(), out.view(rows.rows(), machine.dim_out()), where); });
     return nb::cast(out.array);
   });
+}
+
+// Of rows on a device: a copy in the host's memory.
+nb::object rows_from_device(nb::handle X) {
+  return in_precision_of(X, [&]<class T>(T) -> nb::object {
+    const auto source = rows_on_device<T>(device_array<T>(X), Matrix<T>(), nullptr);
+    const RowBlock<T> all = source->next(*source->rows());
+    return nb::cast(to_numpy(Matrix<T>(all.inputs())));
+  });
+}
+
+// Of what hands over its memory by DLPack: (address, shape, strides in bytes, dtype).
+nb::tuple describe_dlpack(nb::handle array) {
+  const auto held = nb::cast<nb::ndarray<nb::ro, nb::device::cuda>>(array);
+  nb::list shape, strides;
+  for (std::size_t k = 0; k < held.ndim(); ++k) {
+    shape.append(held.shape(k));
+    strides.append(held.stride(k) * static_cast<std::int64_t>(held.itemsize()));
+  }
+  const bool floats = held.dtype() == nb::dtype<float>(), doubles = held.dtype() == nb::dtype<double>();
+  require(floats || doubles, "rows on a device must be float32 or float64; convert them, or copy them to the host");
+  return nb::make_tuple(reinterpret_cast<std::uintptr_t>(held.data()), nb::tuple(shape), nb::tuple(strides),
+                        numpy().attr("dtype")(floats ? "float32" : "float64"));
 }
 
 nb::object probabilities(const Machine& self, nb::handle X, int threads) {
@@ -275,6 +304,8 @@ nb::dict record(const Machine& self) {
 }  // namespace
 
 void bind_machine(nb::module_& m) {
+  m.def("rows_from_device", &rows_from_device, nb::arg("X"));
+  m.def("describe_dlpack", &describe_dlpack, nb::arg("array"));
   nb::class_<Machine> type(m, "Machine");
   def_saved<Machine>(
       type, [](const Machine& self, bool variances) { return to_file(self, KernelStorage::in_file, variances); });
@@ -284,7 +315,7 @@ void bind_machine(nb::module_& m) {
       .def("fit_further", &fit_further, nb::arg("X"), nb::arg("Y"), nb::arg("weights").none(), nb::arg("threads") = 0,
            nb::arg("memory_budget") = 0)
       .def("merge", &merge, nb::arg("other"), nb::arg("threads") = 0)
-      .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0)
+      .def("predict", &predict, nb::arg("X"), nb::arg("threads") = 0, nb::arg("device") = "auto")
       .def("probabilities", &probabilities, nb::arg("X"), nb::arg("threads") = 0)
       .def("with_noise", &with_noise, nb::arg("variance"))
       .def("calibrated", &calibrated, nb::arg("scale"), nb::arg("power"), nb::arg("floor"))

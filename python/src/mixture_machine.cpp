@@ -40,14 +40,14 @@ auto with_options(nb::handle X, nb::handle Y, nb::handle weights, Options option
   }
   return in_precision_of(X, [&]<class T>(T) {
     return with_rows<T>("fit", X, Y, weights, options.execution,
-                        [&](MemoryRows<T>& rows) { return body(rows, options); });
+                        [&](RowSource<T>& rows) { return body(rows, options); });
   });
 }
 
 MixtureMachine fit(nb::handle X, nb::handle Y, nb::handle weights, const Options& options, int threads,
                    std::size_t memory_budget, nb::handle on_step, nb::handle communicator) {
   const Communicator* processes = communicator_of(communicator);
-  const auto fit_rows = [&]<class T>(MemoryRows<T>& rows, const Options& o) {
+  const auto fit_rows = [&]<class T>(RowSource<T>& rows, const Options& o) {
     return MixtureMachine{processes ? SpectralMixtureMachine::fit(std::vector<RowSource<T>*>{&rows}, o, *processes)
                                     : SpectralMixtureMachine::fit(rows, o),
                           {}};

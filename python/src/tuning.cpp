@@ -42,7 +42,7 @@ nb::tuple cross_validate(nb::handle X, nb::handle Y, nb::handle weights, const F
   options.groups = std::move(groups);
   const auto result = in_precision_of(X, [&]<class T>(T) -> CrossValidation {
     return with_rows<T>("tune", X, Y, weights, options.fit.execution,
-                        [&](MemoryRows<T>& rows) { return carmina::cross_validate(rows, options); });
+                        [&](RowSource<T>& rows) { return carmina::cross_validate(rows, options); });
   });
   nb::list trials;
   for (const Trial& trial : result.trials) trials.append(to_dict(trial));

@@ -16,13 +16,15 @@ namespace {
 constexpr Index most_sampled = Index{1} << 18;  // rows of a preconditioner
 constexpr double half_roundoff = 0x1p-11;       // of features in the preconditioner
 constexpr double smallest_factor = 1024;        // order of a system that is worth a factor in float
+constexpr Index most_on_host = 32768;           // order of one that the host factors where the device could not
 
 template <Real T>
 class DeviceRows final : public RowsOnDevice<T> {
   using Base = MapRows<FourierMap<T>>;
   using On = RowsOnDevice<T>;
   using On::data_, On::execution_, On::device_, On::task_, On::handle_, On::copying_, On::largest_weight_;
-  using On::done, On::bring, On::hold_rows, On::each_block, On::gone_wide;
+  using On::done, On::bring, On::hold_rows, On::each_block, On::each_segment, On::gone_wide;
+  using typename On::Piece;
 
  public:
   DeviceRows(const FourierMap<T>& map, const DataRows<T>& rows, const backend::Device& device,
@@ -66,11 +68,12 @@ class DeviceRows final : public RowsOnDevice<T> {
     F.resize(this->rows(), C.cols());
     hold_rows();
     done(device_.api->set_coefficients(handle_.get(), C.cols(), scaled.data()));
-    each_block("predicting", [&](Index first, Index count) {
-      done(device_.api->forward_block(handle_.get(), first, count, F.row(first).data()));
+    each_block("predicting", [&](const Piece& some) {
+      done(device_.api->forward_block(handle_.get(), some.first, some.count, F.row(some.row).data()));
     });
     ++products_;
-    if (gone_wide()) forward(C, F);
+    if (gone_wide()) return forward(C, F);
+    this->gather_rows(F);
   }
 
   // Features are rounded to halves, and the factor is in float: neither need be exact, while alpha is well above what
@@ -82,11 +85,12 @@ class DeviceRows final : public RowsOnDevice<T> {
     if (task_.precision == carmina_cuda_double || m < smallest_factor || !(alpha >= 2 * half_roundoff * noise))
       return {};
     hold_rows();
-    // A Gram matrix costs little there beside a pass: more rows, fewer iterations.
+    // A Gram matrix costs little there beside a pass: more rows, fewer iterations; but not of many features.
+    wanted = std::min(wanted, std::max(2 * this->features(), most_sampled));
     wanted = std::max(wanted, std::min<Index>(this->rows() / 8, most_sampled));
     const double factor = delta * total_weight * scale_ * scale_;
     int positive = 0;
-    if (task_.resident && task_.precision == carmina_cuda_split) {
+    if (task_.resident && task_.precision == carmina_cuda_split && !data_.processes()) {
       const std::vector<std::int64_t> numbers = spread(wanted);
       done(device_.api->precondition(handle_.get(), static_cast<Index>(numbers.size()), nullptr, nullptr,
                                      numbers.data(), factor, centred, alpha, &positive));
@@ -99,7 +103,10 @@ class DeviceRows final : public RowsOnDevice<T> {
       done(device_.api->precondition(handle_.get(), X.rows(), X.data(), w.size() > 0 ? w.data() : nullptr, nullptr,
                                      factor, centred, alpha, &positive));
     }
-    if (positive == 0) return {};
+    if (positive == 0) {
+      if (this->features() <= most_on_host) return {};
+      return [](const Matrix<double>& R, Matrix<double>& Z) { Z = R; };
+    }
     factored_ = true;
     return [this](const Matrix<double>& R, Matrix<double>& Z) {
       // Columns of length one: a residual may be below what float can hold.
@@ -112,7 +119,7 @@ class DeviceRows final : public RowsOnDevice<T> {
   }
 
   void gram(const Vector<double>& u, Matrix<double>& out) const override {
-    if (!multiplies_halves()) return Base::gram(u, out);
+    hold_rows();
     const Index m = this->features();
     out.setZero(m + 1, m + 1);
     const double largest = u.maxCoeff();
@@ -125,10 +132,11 @@ class DeviceRows final : public RowsOnDevice<T> {
   }
 
   void moments(Moments& into, const SavedLoop& saved) const override {
-    if (saved.in || data_.has_missing_targets() || !multiplies_halves()) return Base::moments(into, saved);
+    if (saved.in || data_.has_missing_targets()) return Base::moments(into, saved);
+    hold_rows();
     const Index m = this->features(), p = this->outputs();
     double largest = largest_weight_;
-    if (!task_.resident) {
+    if (!task_.resident || data_.processes()) {
       const Vector<double> w = this->weights();
       largest = w.size() > 0 ? w.maxCoeff() : 1;
     }
@@ -153,24 +161,24 @@ class DeviceRows final : public RowsOnDevice<T> {
   }
 
  private:
-  // Whether Gram matrices are made there. Of streamed rows that no pass has seen yet, one pass tells.
-  bool multiplies_halves() const {
-    if (task_.precision != carmina_cuda_split) return false;
-    hold_rows();
-    if (!task_.resident && sums_ + products_ == 0) (void)sums(Vector<double>::Zero(this->outputs()));
-    return task_.precision == carmina_cuda_split;
-  }
-
   // sum u phi phiᵀ, lower triangle; u null: the weights.
   Matrix<double> product_of_features(const char* phase, const Vector<double>* u, double largest) const {
-    Matrix<double> H = Matrix<double>::Zero(this->features(), this->features());
-    done(device_.api->begin_gram(handle_.get(), largest));
-    each_block(phase, [&](Index first, Index count) {
-      done(device_.api->add_gram(handle_.get(), first, count, u ? u->data() + first : nullptr));
-    });
-    done(device_.api->end_gram(handle_.get(), H.data()));
+    const Index m = this->features();
+    SegmentedSum sum(data_, {{m, m}});
+    each_segment(
+        phase, [&] { done(device_.api->begin_gram(handle_.get(), largest)); },
+        [&](const Piece& some) {
+          done(device_.api->add_gram(handle_.get(), some.first, some.count, u ? u->data() + some.row : nullptr));
+        },
+        [&] {
+          done(device_.api->end_gram(handle_.get(), sum.open()[0].data()));
+          sum.close();
+        });
     ++sums_;
-    return H * (scale_ * scale_);
+    Matrix<double> H = std::move(sum.total()[0]);
+    if (gone_wide()) return product_of_features(phase, u, largest);
+    H *= scale_ * scale_;
+    return H;
   }
 
   // sum w t tᵀ with t = [y - origin, 1], both triangles.
@@ -204,14 +212,21 @@ class DeviceRows final : public RowsOnDevice<T> {
   void sum(const char* phase, carmina_cuda_sum what, Index q, const double* matrix, const Matrix<double>* given,
            Matrix<double>& out, double* target_sums) const {
     hold_rows();
-    out.resize(this->features(), q);
-    done(device_.api->begin_sum(handle_.get(), what, q, matrix));
-    each_block(phase, [&](Index first, Index count) {
-      done(device_.api->add_block(handle_.get(), first, count, given ? given->row(first).data() : nullptr));
-    });
-    done(device_.api->end_sum(handle_.get(), out.data(), target_sums));
+    SegmentedSum sum(data_, {{this->features(), q}, {1, q}});
+    each_segment(
+        phase, [&] { done(device_.api->begin_sum(handle_.get(), what, q, matrix)); },
+        [&](const Piece& some) {
+          done(device_.api->add_block(handle_.get(), some.first, some.count,
+                                      given ? given->row(some.row).data() : nullptr));
+        },
+        [&] {
+          done(device_.api->end_sum(handle_.get(), sum.open()[0].data(), sum.open()[1].data()));
+          sum.close();
+        });
+    out = std::move(sum.total()[0]);
+    if (target_sums) std::copy_n(sum.total()[1].data(), q, target_sums);
     ++sums_;
-    if (gone_wide()) sum(phase, what, q, matrix, given, out, target_sums);
+    if (gone_wide()) this->sum(phase, what, q, matrix, given, out, target_sums);
   }
 
   const double scale_;  // D^(-1/2)
@@ -221,39 +236,39 @@ class DeviceRows final : public RowsOnDevice<T> {
 
 }  // namespace
 
-// Nanoseconds of a frequency of a row on a core, and picoseconds on an H200 (docs/gpu.md); half a second starts it.
-PredictedSeconds predict_seconds(double rows, double inputs, double units, double outputs, double scalar_bytes) {
-  constexpr double passes = 12, cores = 16, bus = 10e9, start = 0.5;
-  const double pairs = rows * units, bytes = rows * (inputs + outputs + 1) * scalar_bytes;
-  const bool narrow = scalar_bytes < 8;
-  const double cpu = (narrow ? 0.3 + 0.019 * inputs + 0.1 * outputs : 0.65 + 0.045 * inputs + 0.2 * outputs) * 1e-9;
-  const double device = (narrow ? 2 + 0.02 * inputs + 0.5 * outputs : 12 + 0.3 * inputs + outputs) * 1e-12;
-  return {passes * pairs * cpu / cores, start + bytes / bus + passes * pairs * device};
-}
-
 template <Real T>
 std::unique_ptr<FeatureRows> device_rows(const FourierMap<T>& map, const DataRows<T>& rows,
                                          const Execution& execution) {
   const backend::DeviceRequest request = backend::parse_device(execution.device);
   if (!request.cuda && !request.automatic) return nullptr;
-  if (rows.processes()) {
-    require(request.automatic, "device '{}': several processes sum on their processors; use device 'cpu'",
-            execution.device);
-    return nullptr;
-  }
-  if (map.structured() || map.phases().size() > 0 || !map.amplitudes().empty() || rows.dim_out() == 0) return nullptr;
+  // Several processes go to devices together, where they are asked to, or stay on their processors.
+  if (rows.processes() && request.automatic) return nullptr;
+  if (!made_on_devices(map) || rows.dim_out() == 0) return nullptr;
+  const DeviceInputs<T>* const inputs = inputs_of(rows);
   if (request.automatic) {
     const PredictedSeconds seconds =
         predict_seconds(static_cast<double>(rows.rows()), static_cast<double>(rows.dim_in()),
                         static_cast<double>(map.units()), static_cast<double>(rows.dim_out()), sizeof(T));
     if (seconds.cpu <= seconds.device) return nullptr;
   }
-  const std::optional<backend::Device> device = backend::find_device(execution);
+  const std::optional<backend::Device> device =
+      inputs ? inputs->device() : backend::find_device(execution, rows.processes());
   if (!device) return nullptr;
+  require(!inputs || !request.numbered || request.number == device->number,
+          "device '{}': the rows are on device '{}'; fit where they are", execution.device, device->name());
   auto made = std::make_unique<DeviceRows<T>>(map, rows, *device, execution);
   if (!made->plan(execution)) return nullptr;
   return made;
 }
+template <Real T>
+std::unique_ptr<RowSource<T>> rows_on_device(const DeviceArray<T>& X, ConstView<T> Y, const T* weights,
+                                             const Execution& execution) {
+  return std::make_unique<DeviceInputs<T>>(backend::device_of(X.data, execution), X, Y, weights);
+}
+template std::unique_ptr<RowSource<float>> rows_on_device(const DeviceArray<float>&, ConstView<float>, const float*,
+                                                          const Execution&);
+template std::unique_ptr<RowSource<double>> rows_on_device(const DeviceArray<double>&, ConstView<double>, const double*,
+                                                           const Execution&);
 template std::unique_ptr<FeatureRows> device_rows(const FourierMap<float>&, const DataRows<float>&, const Execution&);
 template std::unique_ptr<FeatureRows> device_rows(const FourierMap<double>&, const DataRows<double>&, const Execution&);
 

@@ -1,6 +1,11 @@
 // features/device_transfer.hpp -- rows on a device: planned, copied once or for each pass, in blocks of one size.
+//
+// Where several processes have the rows, sums go by segments (RowGrid), whose rows begin at slices of the device: what
+// a segment adds up to is then the same wherever it is.
 #pragma once
 #include "backends/cuda/backend.hpp"
+#include "features/device_inputs.hpp"
+#include "features/device_product.hpp"
 #include "features/fourier_map.hpp"
 #include "features/map_rows.hpp"
 
@@ -31,18 +36,23 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
         device_(device),
         W_(map.frequencies().template cast<double>() * (std::numbers::inv_pi / 2)) {
     const double row = static_cast<double>(sizeof(T)) * static_cast<double>(data_.dim_in() + data_.dim_out() + 1);
-    const auto fit = std::max<Index>(1, static_cast<Index>(block_bytes / row) / slice),
-               all = (this->rows() + slice - 1) / slice;
+    const auto fit = std::max<Index>(1, static_cast<Index>(block_bytes / row) / slice);
+    own_ = data_.own_rows();
+    segment_ = data_.processes() ? this->grid_.segment : std::max<Index>(own_, 1);
+    padded_ = (segment_ + slice - 1) / slice * slice;
+    const Index last = (std::max<Index>(own_, 1) - 1) / segment_ * segment_;
     task_ = {device.number,
-             precision_of(map),
-             this->rows(),
+             precision_on_device(map),
+             std::max<Index>(place(last) + own_ - last, 1),
              data_.dim_in(),
              data_.dim_out(),
              map.units(),
              W_.data(),
-             slice * std::min(fit, all),
+             std::min(slice * fit, padded_),
              1,
-             data_.has_missing_targets()};
+             data_.has_missing_targets(),
+             carmina_cuda_fourier,
+             0};
   }
 
  public:
@@ -74,27 +84,41 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
     for (Index i = 0; i < count; ++i) std::copy_n(x + i * stride, d, out + i * d);
   }
 
-  // Submits all rows in blocks of one size, whatever the blocks they come in, and calls each(first, count).
+  // Rows [row, row + count) of all, on the device from `first` on; whether they begin and end a segment.
+  struct Piece {
+    Index first, count, row;
+    bool opens, closes;
+  };
+  // Where own row i is on the device.
+  Index place(Index i) const { return i / segment_ * padded_ + i % segment_; }
+  Piece piece(Index i, Index count) const {
+    return {place(i), count, data_.first_row() + i, i % segment_ == 0,
+            (i + count) % segment_ == 0 || i + count == own_};
+  }
+
+  // Submits all rows in blocks of one size, whatever the blocks they come in, and calls each(piece).
   template <class Each>
   void stream(const char* phase, const Each& each) const {
+    if (const DeviceInputs<T>* held = inputs_of(data_)) return stream_held(*held, phase, each);
     const Index d = data_.dim_in(), p = data_.dim_out();
     T *X = nullptr, *Y = nullptr, *w = nullptr;
-    Index first = 0, held = 0;
+    Index done_rows = 0, held = 0, most = 0;
     const auto stage = [&] {
       void *inputs = nullptr, *targets = nullptr, *weights = nullptr;
       done(device_.api->stage(handle_.get(), &inputs, &targets, &weights));
       X = static_cast<T*>(inputs), Y = static_cast<T*>(targets), w = static_cast<T*>(weights);
+      most = std::min(task_.rows_at_once, segment_ - done_rows % segment_);
     };
     const auto submit = [&] {
-      largest_weight_ = std::max(largest_weight_, static_cast<double>(Eigen::Map<const Vector<T>>(w, held).maxCoeff()));
-      done(device_.api->submit(handle_.get(), first, held));
-      each(first, held);
-      first += held, held = 0;
+      see_weights(w, held);
+      done(device_.api->submit(handle_.get(), place(done_rows), held));
+      each(piece(done_rows, held));
+      done_rows += held, held = 0;
     };
     data_.for_blocks(phase, execution_, [&](const RowBlock<T>& block) {
       for (Index at = 0; at < block.rows;) {
         if (held == 0) stage();
-        const Index count = std::min(task_.rows_at_once - held, block.rows - at);
+        const Index count = std::min(most - held, block.rows - at);
         parallel_for((count + copied_together - 1) / copied_together, execution_.thread_count(), [&](Index task, int) {
           const Index begin = task * copied_together, some = std::min(copied_together, count - begin);
           const Index from = at + begin, to = held + begin;
@@ -105,10 +129,29 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
           }
         });
         held += count, at += count;
-        if (held == task_.rows_at_once) submit();
+        if (held == most) submit();
       }
     });
     if (held > 0) submit();
+  }
+
+  // The same of inputs that are on the device: blocks have their addresses there.
+  template <class Each>
+  void stream_held(const DeviceInputs<T>& inputs, const char* phase, const Each& each) const {
+    const typename DeviceInputs<T>::Addresses addresses(inputs);
+    Index done_rows = 0;
+    data_.for_blocks(phase, execution_, [&](const RowBlock<T>& block) {
+      for (Index at = 0; at < block.rows;) {
+        const Index count = std::min({task_.rows_at_once, segment_ - done_rows % segment_, block.rows - at});
+        const RowBlock<T> some = block.part(at, count);
+        if (some.weights) see_weights(some.weights, count);
+        largest_weight_ = std::max(largest_weight_, some.weights ? 0.0 : 1.0);
+        done(device_.api->submit_held(handle_.get(), place(done_rows), count, some.X, some.x_stride, some.Y,
+                                      some.y_stride, some.weights));
+        each(piece(done_rows, count));
+        done_rows += count, at += count;
+      }
+    });
   }
 
   // Opens the device; where rows stay there, copies them. Inputs that products of halves would not hold take phases in
@@ -118,11 +161,12 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
     const auto start = std::chrono::steady_clock::now();
     const auto copy = [&] {
       handle_ = backend::open_rows(device_, task_);
-      if (task_.resident) stream("copying", [](Index, Index) {});
+      if (inputs_of(data_)) set_transform();
+      if (task_.resident) stream("copying", [](const Piece&) {});
     };
     try {
       copy();
-      if (task_.resident && too_large()) {
+      if (of_any(task_.resident && too_large())) {
         handle_.reset();
         task_.precision = carmina_cuda_wide;
         require(plan(execution_), "device '{}': no memory for the rows", device_.name());
@@ -145,19 +189,35 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
     if (!task_.resident) return stream(phase, each);
     // In parts, so that a fit can be stopped between them.
     const Index part = std::max<Index>(slice, (Index{1} << 22) / slice * slice);
-    for (Index first = 0; first < this->rows(); first += part) {
-      const Index count = std::min(part, this->rows() - first);
-      each(first, count);
-      execution_.checkpoint({phase, first + count, this->rows()});
+    for (Index i = 0, count = 0; i < own_; i += count) {
+      count = std::min({part, segment_ - i % segment_, own_ - i});
+      each(piece(i, count));
+      execution_.checkpoint({phase, i + count, own_});
     }
+  }
+  // Sums of segments: begin(), add(piece) of its pieces, end().
+  template <class Begin, class Add, class End>
+  void each_segment(const char* phase, const Begin& begin, const Add& add, const End& end) const {
+    each_block(phase, [&](const Piece& some) {
+      if (some.opens) begin();
+      add(some);
+      if (some.closes) end();
+    });
   }
 
   // Whether the first pass over streamed rows has seen what halves cannot hold, and is to be made again.
   bool gone_wide() const {
-    if (task_.resident || !too_large()) return false;
+    if (task_.precision != carmina_cuda_split || !of_any(!task_.resident && too_large())) return false;
     handle_.reset();
     task_.precision = carmina_cuda_wide;
     return true;
+  }
+  // In this process or in another.
+  bool of_any(bool here) const {
+    if (!data_.processes()) return here;
+    std::int64_t all = here ? 1 : 0;
+    data_.processes()->sum(&all, 1);
+    return all > 0;
   }
 
   const backend::Device device_;
@@ -165,12 +225,17 @@ class RowsOnDevice : public MapRows<FourierMap<T>> {
   mutable carmina_cuda_task task_{};
   mutable backend::DeviceHandle handle_;
   mutable double copying_ = 0, largest_weight_ = 0;
+  Index own_ = 0, segment_ = 1, padded_ = 1;  // own rows; of a segment, and on the device
 
  private:
-  static carmina_cuda_precision precision_of(const FourierMap<T>& map) {
-    if (std::same_as<T, double>) return carmina_cuda_double;
-    const double largest = static_cast<double>(map.frequencies().cwiseAbs().maxCoeff());
-    return largest > largest_float_frequency ? carmina_cuda_wide : carmina_cuda_split;
+  void see_weights(const T* w, Index count) const {
+    largest_weight_ = std::max(largest_weight_, static_cast<double>(Eigen::Map<const Vector<T>>(w, count).maxCoeff()));
+  }
+  void set_transform() const {
+    const InputTransform& t = map_.transform();
+    const auto data = [](const auto& numbers) { return numbers.size() > 0 ? numbers.data() : nullptr; };
+    const carmina_cuda_transform transform{data(t.fill), data(t.shift), data(t.factor), data(t.metric), t.limit};
+    done(device_.api->set_transform(handle_.get(), &transform));
   }
 };
 

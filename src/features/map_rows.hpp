@@ -57,6 +57,9 @@ class MapRows : public FeatureRows {
   RowGrid grid_;
   const Execution execution_;
 
+  // Fills in the rows of other processes where each has its own: (rows, columns).
+  void gather_rows(Matrix<double>& all) const;
+
  private:
   // Some features of consecutive rows: phi, row stride ld.
   struct Tile {
@@ -71,8 +74,6 @@ class MapRows : public FeatureRows {
   }
   Index own_row(Index row) const { return row - data_.first_row(); }
   const T* stored_features(Index row) const { return stored_->row(own_row(row)).data(); }
-  // Fills in the rows of other processes where each has its own: (rows, columns).
-  void gather_rows(Matrix<double>& all) const;
   void gather_features(const Index* numbers, Index count, Matrix<double>& out) const;
   // Scratch for that.
   T* scratch_for(Index count, Index more = 0) const {

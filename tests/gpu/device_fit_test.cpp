@@ -166,12 +166,12 @@ TEST(DeviceWords, AreParsed) {
 TEST(DeviceWords, SayWhatIsMissing) {
   const testing::TempDir folder;
   Execution execution = testing::on_backend(Backend::twin);
-  execution.device = "cuda:2";
+  execution.device = "cuda:3";
   FitOptions options = options_for(execution);
   EXPECT_EQ(message_of([&] { options.check(); }),
-            "device 'cuda:2': there are 2 devices, numbered from 0; or use device 'cpu'");
-  options.execution.device = "cuda:1";
-  EXPECT_EQ(message_of([&] { options.check(); }), "device 'cuda:1': it fell off the bus; or use device 'cpu'");
+            "device 'cuda:3': there are 3 devices, numbered from 0; or use device 'cpu'");
+  options.execution.device = "cuda:2";
+  EXPECT_EQ(message_of([&] { options.check(); }), "device 'cuda:2': it fell off the bus; or use device 'cpu'");
   options.execution.device = "cuda";
   options.execution.device_library = folder.path("");
   EXPECT_THAT(message_of([&] { options.check(); }), HasSubstr("libcarmina_cuda.so is not in"));

@@ -201,10 +201,12 @@ TEST_P(DeviceRows, MissingTargetsAreLeftOut) {
   EXPECT_LT(testing::max_difference(in, out), 1e-9 * in.norm());
 }
 
-// Gram matrices of float rows are made there, to the bound of features: with weights of their own, zeros among them.
-TEST_P(DeviceRows, GramMatricesAreDense) {
+// Gram matrices to the bound of features: with weights of their own, zeros among them.
+template <Real T>
+void expect_dense_gram(const Execution& execution, double shift = 0) {
   for (const auto& [n, units] : {std::pair<Index, Index>{3, 1}, {1500, 40}, {5000, 150}}) {
-    const Problem<float> problem(n, 5, 2, units, true);
+    Problem<T> problem(n, 5, 2, units, true);
+    problem.X.array() += static_cast<T>(shift);
     const Matrix<double> phi = problem.features();
     Matrix<double> z(n, 2 * units + 1);
     z << phi, Vector<double>::Ones(n);
@@ -212,8 +214,8 @@ TEST_P(DeviceRows, GramMatricesAreDense) {
     for (Index i = 0; i < n; i += 4) u[i] = 0;
     for (const bool streamed : {false, true}) {
       const auto ask_gram = [&](const Execution& where) {
-        MemoryRows<float> memory(problem.X, problem.Y, problem.w.data());
-        const DataRows<float> rows(memory);
+        MemoryRows<T> memory(problem.X, problem.Y, problem.w.data());
+        const DataRows<T> rows(memory);
         const auto door = rows_of(problem.map, rows, FeatureStorage::none, where);
         Matrix<double> H;
         door->gram(u, H);
@@ -222,29 +224,57 @@ TEST_P(DeviceRows, GramMatricesAreDense) {
         EXPECT_THAT(door->on_device(), ::testing::HasSubstr(streamed ? "in blocks" : "kept there"));
         return std::pair{H, moments};
       };
-      const Execution where =
-          streamed ? in_least_memory(execution(), [&](const Execution& little) { ask(problem, little); }) : execution();
+      const Execution where = streamed ? testing::OnDevices::in_least_memory(
+                                             execution, [&](const Execution& little) { ask(problem, little); })
+                                       : execution;
       if (streamed && n < 2000) continue;  // one block holds them
-      const auto [H, moments] = ask_gram(where);
-      const double bound = 2e-5 / static_cast<double>(units);
+      const std::pair<Matrix<double>, Moments> found = ask_gram(where);
+      const Matrix<double>& H = found.first;
+      const Moments& moments = found.second;
+      const double bound = 2 * feature_bound<T> / static_cast<double>(units);
       const Matrix<double> dense = z.transpose() * u.asDiagonal() * z;
       EXPECT_LT(testing::max_difference(Matrix<double>(H.triangularView<Eigen::Lower>()),
                                         Matrix<double>(dense.triangularView<Eigen::Lower>())),
                 2 * std::sqrt(units) * bound * u.sum());
       Matrix<double> all(n, 2 * units + 3);
-      all << phi, (problem.Y.cast<double>().array() - 0.3).matrix(), Vector<double>::Ones(n);
-      const Matrix<double> sums = all.transpose() * problem.w.cast<double>().asDiagonal() * all;
-      const double largest = problem.Y.cwiseAbs().maxCoeff() + 1;
+      all << phi, (problem.Y.template cast<double>().array() - 0.3).matrix(), Vector<double>::Ones(n);
+      const Matrix<double> sums = all.transpose() * problem.w.template cast<double>().asDiagonal() * all;
+      const double largest = static_cast<double>(problem.Y.cwiseAbs().maxCoeff()) + 1;
       EXPECT_LT(testing::max_difference(Matrix<double>(moments.sums.triangularView<Eigen::Lower>()),
                                         Matrix<double>(sums.triangularView<Eigen::Lower>())),
-                2 * std::sqrt(units) * bound * largest * problem.w.cast<double>().sum());
+                2 * std::sqrt(units) * bound * largest * problem.w.template cast<double>().sum());
       EXPECT_EQ(moments.rows, n);
       // Run to run, every bit.
-      const auto again = ask_gram(where);
+      const std::pair<Matrix<double>, Moments> again = ask_gram(where);
       EXPECT_EQ(H, again.first);
       EXPECT_EQ(moments.sums, again.second.sums);
     }
   }
+}
+TEST_P(DeviceRows, GramMatricesAreDense) {
+  expect_dense_gram<float>(execution());
+  expect_dense_gram<double>(execution());
+}
+TEST_P(DeviceRows, GramMatricesOfHugePhasesAreDense) { expect_dense_gram<float>(execution(), 20000); }
+
+// The factor of a matrix; none of one that is not positive definite. What is above the diagonal stays.
+TEST_P(DeviceRows, FactorsAreTheCpus) {
+  const Index n = 2111;
+  const Matrix<double> B = random_matrix(n, 20, 1), v = random_matrix(n, 3, 2);
+  Matrix<double> A = B * B.transpose();
+  A.diagonal().array() += 10;
+  Matrix<double> L = A;
+  L.triangularView<Eigen::StrictlyUpper>().setConstant(7);
+  const std::optional<bool> positive = backend::factor_on_device(n, L.data(), n, execution());
+  ASSERT_TRUE(positive && *positive);
+  EXPECT_EQ(L(3, 5), 7);
+  const Matrix<double> expected = A * v, found = L.triangularView<Eigen::Lower>() *
+                                                 (L.triangularView<Eigen::Lower>().transpose() * v).eval();
+  EXPECT_LT((found - expected).cwiseAbs().maxCoeff(), 1e-12 * expected.cwiseAbs().maxCoeff());
+  A(n - 5, n - 5) = -1;
+  EXPECT_EQ(backend::factor_on_device(n, A.data(), n, execution()), std::optional<bool>(false));
+  EXPECT_EQ(backend::factor_on_device(n, A.data(), n, on_cpu()), std::nullopt);
+  EXPECT_EQ(backend::factor_on_device(100, A.data(), n, execution()), std::nullopt);
 }
 
 // What a device does not compute, the CPU does behind the same door.
@@ -254,10 +284,8 @@ TEST_P(DeviceRows, OtherSumsAreTheCpus) {
   const DataRows<double> rows(memory);
   const auto here = rows_of(problem.map, rows, FeatureStorage::none, on_cpu());
   const auto there = rows_of(problem.map, rows, FeatureStorage::none, execution());
-  Moments a(40, Vector<double>::Zero(1)), b = a;
-  here->moments(a);
-  there->moments(b);
-  EXPECT_EQ(a.sums, b.sums);
+  const Matrix<double> C = random_matrix(40, 3, 4);
+  EXPECT_EQ(here->squares(C, Vector<double>::Zero(3)), there->squares(C, Vector<double>::Zero(3)));
   EXPECT_EQ(there->on_device(), "");
 }
 

@@ -1,11 +1,14 @@
 // backends/cpu/tiled_cholesky.cpp -- Cholesky factors as tasks over tiles, each begun as soon as what it needs is
 // there: threads wait for tiles, not for each other.
 #include "backends/cpu/column_panels.hpp"
+#include "backends/cuda/backend.hpp"
 #include "backends/tiled.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -123,6 +126,9 @@ class Factor {
 
 template <Real T>
 bool cholesky(Index n, T* A, Index lda, const Execution& execution) {
+  if constexpr (std::same_as<T, double>) {
+    if (const std::optional<bool> positive = factor_on_device(n, A, lda, execution)) return *positive;
+  }
   const Index tiles = count_of(n, factor_tile(n));
   const Factor<T> factor(n, A, lda);
   FactorSteps steps(tiles);

@@ -1,4 +1,5 @@
 // backends/cuda/api.cu -- the table of functions: no exception leaves it.
+#include "backends/cuda/precondition.hpp"
 #include "backends/cuda/rows.hpp"
 
 #include <cstring>
@@ -78,6 +79,13 @@ const carmina_cuda_api table = {
     [](carmina_cuda_rows* rows, int64_t first, int64_t count) {
       return with(rows, [&](Rows& of) { of.submit(first, count); });
     },
+    [](carmina_cuda_rows* rows, const carmina_cuda_transform* transform) {
+      return with(rows, [&](Rows& of) { of.set_transform(*transform); });
+    },
+    [](carmina_cuda_rows* rows, int64_t first, int64_t count, const void* X, int64_t stride, const void* Y,
+       int64_t y_stride, const void* weights) {
+      return with(rows, [&](Rows& of) { of.submit_held(first, count, X, stride, Y, y_stride, weights); });
+    },
     [](carmina_cuda_rows* rows, int* answer) { return with(rows, [&](Rows& of) { *answer = of.too_large(); }); },
     [](carmina_cuda_rows* rows, carmina_cuda_sum what, int64_t q, const double* matrix) {
       return with(rows, [&](Rows& of) { of.begin_sum(what, q, matrix); });
@@ -110,6 +118,44 @@ const carmina_cuda_api table = {
     },
     [](carmina_cuda_rows* rows, carmina_cuda_seconds* into) {
       return with(rows, [&](Rows& of) { *into = of.seconds(); });
+    },
+    [](const void* address, int* device) {
+      return guarded([&] {
+        cudaPointerAttributes facts;
+        const cudaError_t status = cudaPointerGetAttributes(&facts, address);
+        cudaGetLastError();
+        *device = status == cudaSuccess && facts.type == cudaMemoryTypeDevice ? facts.device : -1;
+      });
+    },
+    [](int device, size_t bytes, void** memory) {
+      return guarded([&] {
+        check(cudaSetDevice(device), "choosing it");
+        check(cudaMalloc(memory, bytes), "taking memory");
+      });
+    },
+    [](int device, void* memory) {
+      return guarded([&] {
+        check(cudaSetDevice(device), "choosing it");
+        check(cudaFree(memory), "giving memory back");
+      });
+    },
+    [](int device, void* to, size_t to_stride, const void* from, size_t from_stride, size_t width, size_t rows) {
+      return guarded([&] {
+        check(cudaSetDevice(device), "choosing it");
+        check(cudaDeviceSynchronize(), "waiting for it");
+        if (rows == 0) return;
+        if (to_stride == width && from_stride == width) {
+          check(cudaMemcpy(to, from, width * rows, cudaMemcpyDefault), "copying rows");
+        } else {
+          check(cudaMemcpy2D(to, to_stride, from, from_stride, width, rows, cudaMemcpyDefault), "copying rows");
+        }
+      });
+    },
+    [](int device, int64_t order, double* A, int64_t lda, int* positive) {
+      return guarded([&] {
+        check(cudaSetDevice(device), "choosing it");
+        *positive = factor_matrix(order, A, lda) ? 1 : 0;
+      });
     },
 };
 

@@ -6,8 +6,13 @@
 
 #include <dlfcn.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -36,7 +41,9 @@ Opened open_file(const fs::path& path) {
   return {nullptr, format_text("'{}' is of another version of Carmina; build both of one", path.string())};
 }
 
-Opened search(const std::string& folder) {
+Opened search(const std::string& named) {
+  const char* const variable = std::getenv("CARMINA_DEVICE_LIBRARY");
+  const std::string folder = named.empty() && variable ? variable : named;
   std::vector<fs::path> folders = folder.empty() ? usual_folders() : std::vector<fs::path>{folder};
   // A Python package carmina_cuda lies beside the package carmina.
   if (folder.empty() && !folders.empty()) folders.push_back(folders.back() / "carmina_cuda");
@@ -50,7 +57,8 @@ Opened search(const std::string& folder) {
     const Opened system = open_file(file_name);  // where the system looks
     if (system.api) return system;
   }
-  return {nullptr, format_text("{} is not in {}; build it (-DCARMINA_CUDA=ON) or name its folder (device_library)",
+  return {nullptr, format_text("{} is not in {}; install the package carmina-cuda, or build it "
+                               "(-DCARMINA_CUDA=ON) and name its folder (device_library, CARMINA_DEVICE_LIBRARY)",
                                file_name, looked)};
 }
 
@@ -87,7 +95,7 @@ DeviceRequest parse_device(const std::string& word) {
   if (word == "cpu") return {};
   if (word == "cuda") return {false, true, 0};
   constexpr std::string_view prefix = "cuda:";
-  DeviceRequest request{false, true, 0};
+  DeviceRequest request{false, true, 0, true};
   const char *begin = word.data() + prefix.size(), *end = word.data() + word.size();
   if (word.starts_with(prefix) && begin < end && *begin != '-') {
     const auto [last, code] = std::from_chars(begin, end, request.number);
@@ -98,12 +106,67 @@ DeviceRequest parse_device(const std::string& word) {
 
 std::string Device::name() const { return format_text("cuda:{}", number); }
 
-std::optional<Device> find_device(const Execution& execution) {
-  const DeviceRequest request = parse_device(execution.device);
+namespace {
+
+// Of the processes on this machine, by their order: how many come before this one.
+int place_on_machine(const Communicator& processes) {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  const std::size_t own = std::hash<std::string>()(name);
+  const std::vector<std::size_t> all = processes.gather(std::vector<std::size_t>{own});
+  return static_cast<int>(std::count(all.begin(), all.begin() + processes.rank(), own));
+}
+
+// Numbers of those that can be used.
+std::vector<int> usable_devices(const Execution& execution) {
+  const Opened& library = opened(execution.device_library);
+  int count = 0;
+  if (!library.api || library.api->devices(&count) != 0) count = 0;
+  std::vector<int> usable;
+  for (int number = 0; number < count; ++number) {
+    if (find(execution, number).first) usable.push_back(number);
+  }
+  return usable;
+}
+
+}  // namespace
+
+std::optional<Device> find_device(const Execution& execution, const Communicator* processes) {
+  DeviceRequest request = parse_device(execution.device);
   if (!request.cuda && !request.automatic) return std::nullopt;
+  if (processes && !request.numbered) {
+    const int place = place_on_machine(*processes);
+    const std::vector<int> usable = usable_devices(execution);
+    if (!usable.empty()) request.number = usable[static_cast<std::size_t>(place) % usable.size()];
+  }
   auto [device, missing] = find(execution, request.number);
   require(device || request.automatic, "device '{}': {}; or use device 'cpu'", execution.device, missing);
   return device;
+}
+
+Device device_of(const void* address, const Execution& execution) {
+  const Opened& library = opened(execution.device_library);
+  require(library.api != nullptr, "rows on a device: {}; or copy them to the host", library.missing);
+  int number = -1;
+  require(library.api->holder(address, &number) == 0, "rows on a device: {}", library.api->error());
+  require(number >= 0, "rows on a device: the address is in no device's memory");
+  auto [device, missing] = find(execution, number);
+  require(device.has_value(), "rows on device 'cuda:{}': {}; copy them to the host", number, missing);
+  return *device;
+}
+
+// An H200 factors at about 10 TFLOP/s, 16 cores at 0.5; the triangle goes there and back at about 4 GB/s.
+std::optional<bool> factor_on_device(Index order, double* A, Index lda, const Execution& execution) {
+  constexpr Index smallest = 2048;
+  const DeviceRequest request = parse_device(execution.device);
+  if (order < smallest || (!request.cuda && !request.automatic)) return std::nullopt;
+  const double n = static_cast<double>(order), work = n * n * n / 3;
+  if (request.automatic && work / 5e11 <= 0.5 + work / 1e13 + 16 * n * n / 4e9) return std::nullopt;
+  const std::optional<Device> device = find_device(execution);
+  if (!device || static_cast<double>(device->facts.free_bytes) < 9 * n * n) return std::nullopt;
+  int positive = 0;
+  require_done(*device, device->api->factor(device->number, order, A, lda, &positive));
+  return positive != 0;
 }
 
 void check_device(const Execution& execution) {

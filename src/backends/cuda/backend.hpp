@@ -2,6 +2,7 @@
 #pragma once
 #include "backends/cuda/carmina_cuda.h"
 
+#include <carmina/core/communicator.hpp>
 #include <carmina/core/execution.hpp>
 
 #include <memory>
@@ -14,6 +15,7 @@ namespace carmina::backend {
 struct DeviceRequest {
   bool automatic = false, cuda = false;  // neither: the CPU
   int number = 0;                        // of the device
+  bool numbered = false;                 // it is asked for by its number
 };
 DeviceRequest parse_device(const std::string& word);  // Error for one that is none
 
@@ -27,7 +29,15 @@ struct Device {
 };
 
 // The one asked for. Error, one sentence that says what is missing, where there is none; of "auto" and "cpu" nothing.
-std::optional<Device> find_device(const Execution& execution);
+// Of several processes, all of which ask, those on one machine take its devices round robin, unless a number is asked
+// for.
+std::optional<Device> find_device(const Execution& execution, const Communicator* processes = nullptr);
+// The one whose memory an address is in. Error where that is none's.
+Device device_of(const void* address, const Execution& execution);
+
+// A = L Lᵀ in place (lower triangle) on a device, where `execution` asks for one, or is "auto" and the order is worth
+// it: whether A was positive definite. Nothing: the CPU is to do it.
+std::optional<bool> factor_on_device(Index order, double* A, Index lda, const Execution& execution);
 // The same question, before any work.
 void check_device(const Execution& execution);
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { carmina_cuda_version = 1, carmina_cuda_slice = 1024 };
+enum { carmina_cuda_version = 2, carmina_cuda_slice = 1024 };
 
 /* How phases are made: of float data as products of halves on tensor cores, or in double; features of float data are
  * in float. */
@@ -30,6 +30,18 @@ struct carmina_cuda_device {
 
 struct carmina_cuda_rows; /* rows, a map, and what is held for them on one device */
 
+/* What features are of the frequencies w: a cosine and a sine of <x, w>; or, of anchors w in their place, a kernel's
+ * value k(x, w), a function of the sum r of squares of x_k - w_k, or of their absolute values: exp(-r / 2), exp(-r),
+ * Matern's with sqrt(2 nu r) for nu of 1/2, 3/2, 5/2, (1 + r / (2 a))^-a. Sums have 2 units all the same: the second
+ * half is zero. Kernels are not for carmina_cuda_split. */
+enum carmina_cuda_profile {
+  carmina_cuda_fourier = 0,
+  carmina_cuda_gaussian = 1,
+  carmina_cuda_laplacian = 2, /* of absolute values */
+  carmina_cuda_matern = 3,
+  carmina_cuda_rational = 4
+};
+
 struct carmina_cuda_task {
   int device;
   enum carmina_cuda_precision precision;
@@ -38,6 +50,15 @@ struct carmina_cuda_task {
   int64_t rows_at_once;      /* of a block that is staged */
   int resident;              /* rows stay on the device; else they are given anew for each pass */
   int missing_targets;       /* a target that is not a number has no part in the sums of its output */
+  enum carmina_cuda_profile profile;
+  double shape; /* nu, or a */
+};
+
+/* What is done to inputs that are on the device before they are features: u_k = (x_k - shift_k) factor_k, at most
+ * `limit` away from 0, a missing x_k taken as fill_k first; then metric u. Null: nothing of that. */
+struct carmina_cuda_transform {
+  const double *fill, *shift, *factor, *metric; /* of so many inputs; metric (inputs, inputs) */
+  double limit;
 };
 
 /* What takes the place of R in a sum over rows of phiᵀ R. */
@@ -68,6 +89,11 @@ struct carmina_cuda_api {
    * before is worked on. */
   int (*stage)(struct carmina_cuda_rows*, void** inputs, void** targets, void** weights);
   int (*submit)(struct carmina_cuda_rows*, int64_t first, int64_t count);
+  /* In the place of stage and submit where inputs X (count, inputs) are in the device's memory already, row stride in
+   * numbers: they are copied there. Y (count, outputs) and weights (count; null: one) are the host's. */
+  int (*set_transform)(struct carmina_cuda_rows*, const struct carmina_cuda_transform* transform);
+  int (*submit_held)(struct carmina_cuda_rows*, int64_t first, int64_t count, const void* X, int64_t stride,
+                     const void* Y, int64_t y_stride, const void* weights);
   /* Once after the first submission of all rows: 1 if an input is too large for the products of halves. */
   int (*too_large)(struct carmina_cuda_rows*, int* answer);
 
@@ -82,9 +108,9 @@ struct carmina_cuda_api {
   int (*set_coefficients)(struct carmina_cuda_rows*, int64_t q, const double* C);
   int (*forward_block)(struct carmina_cuda_rows*, int64_t first, int64_t count, double* F);
 
-  /* H = sum u phi phiᵀ of all rows, lower triangle, to 22 bits, of float rows in `carmina_cuda_split` alone: begin, a
-   * call for each block as in a sum, end. u (count) of a block, or null: the weights; `largest`: of all u. H (2 units,
-   * 2 units). */
+  /* H = sum u phi phiᵀ of all rows, lower triangle, to 22 bits in `carmina_cuda_split`, else in double: begin, a call
+   * for each block as in a sum, end. u (count) of a block, or null: the weights; `largest`: of all u. H (2 units, 2
+   * units). */
   int (*begin_gram)(struct carmina_cuda_rows*, double largest);
   int (*add_gram)(struct carmina_cuda_rows*, int64_t first, int64_t count, const double* u);
   int (*end_gram)(struct carmina_cuda_rows*, double* H);
@@ -98,6 +124,14 @@ struct carmina_cuda_api {
   int (*solve)(struct carmina_cuda_rows*, int64_t q, const double* R, double* Z);
 
   int (*seconds)(struct carmina_cuda_rows*, struct carmina_cuda_seconds* into);
+
+  /* Without rows. The device whose memory an address is in, or -1; memory there; a copy from or to it, after all that
+   * was asked of the device; A = L Lᵀ in its place (lower triangle), A in the host's memory. */
+  int (*holder)(const void* address, int* device);
+  int (*allocate)(int device, size_t bytes, void** memory);
+  int (*release)(int device, void* memory);
+  int (*copy)(int device, void* to, size_t to_stride, const void* from, size_t from_stride, size_t width, size_t rows);
+  int (*factor)(int device, int64_t order, double* A, int64_t lda, int* positive);
 };
 
 /* The only symbol: null unless the library is of this version. */

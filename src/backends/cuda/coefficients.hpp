@@ -9,7 +9,7 @@
 
 namespace carmina::cuda {
 
-// C (2 units, q) by groups of columns: (padded units, 2, P) of each, or, of 16 columns, parts of 11 bits at
+// C (2 units, q) by groups of columns: (padded units, 2, P) of each, or, of 16 or 64 columns, parts of 11 bits at
 // many_place(); starts: where each group begins.
 template <class T>
 std::vector<T> arranged_coefficients(const std::vector<Columns>& groups, int64_t units, int64_t padded_units, int64_t q,
@@ -17,7 +17,7 @@ std::vector<T> arranged_coefficients(const std::vector<Columns>& groups, int64_t
   std::vector<T> all;
   starts.clear();
   for (const Columns& group : groups) {
-    const bool parts = group.width == many_columns;
+    const bool parts = group.width >= many_columns;
     const size_t begin = all.size();
     starts.push_back(begin);
     all.resize(begin + static_cast<size_t>(2 * padded_units * group.width) * (parts ? 2 : 1), T(0));
@@ -36,7 +36,7 @@ std::vector<T> arranged_coefficients(const std::vector<Columns>& groups, int64_t
         bits &= 0xffffe000U;
         float high = 0;
         std::memcpy(&high, &bits, sizeof bits);
-        T* const at = all.data() + begin + many_place(unit, part, c);
+        T* const at = all.data() + begin + many_place(unit, part, c, group.width);
         at[0] = high, at[2] = narrow - high;
       }
     }

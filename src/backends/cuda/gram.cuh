@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(256)
 // [0, units) and [padded, padded + units) of `order`. g null: not centred.
 __global__ void shift_gram(float* H, int order, int units, int padded, const float* g, float weight, float scale,
                            float alpha) {
-  const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y;
+  const int i = blockIdx.x, j = blockIdx.y * blockDim.x + threadIdx.x;
   if (j > i || j >= order) return;
   const bool real = i < 2 * padded && i % padded < units && j % padded < units;
   float* const at = H + static_cast<size_t>(i) * order + j;

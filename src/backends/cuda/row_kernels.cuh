@@ -1,6 +1,7 @@
 // backends/cuda/row_kernels.cuh -- what is done to rows and sums around the passes: packing, right-hand sides, ordered
 // sums.
 #pragma once
+#include "backends/cuda/rows.hpp"
 #include "backends/cuda/split.cuh"
 
 #include <cfloat>
@@ -27,6 +28,24 @@ __global__ void pack_rows(const T* __restrict__ x, int64_t count, int inputs, in
     if (!(fabsf(scaled) <= limit)) *large = 1;
     return scaled;
   });
+}
+
+// out (count, d) = what becomes of inputs x, row stride in numbers, as carmina_cuda_transform says.
+template <class T>
+__global__ void place_inputs(Placing by, const T* __restrict__ x, int64_t stride, int64_t count, int d, T* out) {
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+  if (at >= count * d) return;
+  const T* const row = x + at / d * stride;
+  const auto moved = [&](int k) {
+    double value = row[k];
+    if (by.fill && isnan(value)) value = by.fill[k];
+    if (by.shift) value = (value - by.shift[k]) * by.factor[k];
+    return value > by.limit ? by.limit : value < -by.limit ? -by.limit : value;
+  };
+  const int j = static_cast<int>(at % d);
+  double sum = 0;
+  for (int k = 0; by.metric && k < d; ++k) sum += by.metric[j * d + k] * moved(k);
+  out[at] = static_cast<T>(by.metric ? sum : moved(j));
 }
 
 // Frequencies times scale_k as tiles of 16: (tiles, steps, 2, 32) lanes.
@@ -150,12 +169,13 @@ __global__ void widen(const T* F, int64_t count, int q, int first, double* out) 
   if (at < count * P && first + at % P < q) out[at / P * q + first + at % P] = static_cast<double>(F[at]);
 }
 
-// Square roots of scaled weights (null: all one) as floats; zero beyond the rows.
-template <class T>
-__global__ void roots_of(const T* weights, double scale, int64_t count, int64_t padded, float* roots) {
+// Square roots of scaled weights (null: all one); zero beyond the rows.
+template <class T, class Root>
+__global__ void roots_of(const T* weights, double scale, int64_t count, int64_t padded, Root* roots) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (at >= padded) return;
-  roots[at] = at < count ? static_cast<float>(sqrt(scale * (weights ? static_cast<double>(weights[at]) : 1.0))) : 0.0f;
+  roots[at] =
+      at < count ? static_cast<Root>(sqrt(scale * (weights ? static_cast<double>(weights[at]) : 1.0))) : Root(0);
 }
 
 // Rows by their numbers among packed ones, packed again, with the roots of their weights; zero beyond `count`.

@@ -23,7 +23,8 @@ std::vector<Columns> column_groups(int64_t q, bool split) {
   int64_t start = 0;
   for (int at = 0; at < q;) {
     const auto left = static_cast<int>(q) - at;
-    const int width = split && left > 4 ? many_columns : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const int many = left > 2 * many_columns ? most_columns : many_columns;
+    const int width = split && left > 4 ? many : left >= 3 ? 4 : left;
     groups.push_back({at, std::min(left, width), width, start});
     at += groups.back().count, start += width;
   }
@@ -47,7 +48,11 @@ Rows::Rows(const carmina_cuda_task& task)
       outputs_(static_cast<int>(task.outputs)),
       steps_(split_steps(static_cast<int>(task.inputs))),
       resident_(task.resident != 0),
-      missing_(task.missing_targets != 0) {
+      missing_(task.missing_targets != 0),
+      profile_{task.profile, task.shape} {
+  if (profile_.kind != carmina_cuda_fourier && precision_ == carmina_cuda_split) {
+    throw Failure("kernels are not made of halves");
+  }
   // Powers of two by which inputs are multiplied and frequencies divided, so that these are at most 1.
   std::vector<float> scale(static_cast<size_t>(inputs_)), inverse(scale.size());
   for (int k = 0; k < inputs_; ++k) {
@@ -77,6 +82,22 @@ Rows::Rows(const carmina_cuda_task& task)
 
 Rows::~Rows() { cudaSetDevice(device_); }
 
+void Rows::set_transform(const carmina_cuda_transform& transform) {
+  const auto d = static_cast<size_t>(inputs_);
+  of_transform_.at_least(3 * d + d * d);
+  double* to = of_transform_.data();
+  const auto put = [&](const double* from, size_t count) -> const double* {
+    double* const at = to;
+    to += count;
+    if (from) to_device(at, from, count, work_);
+    return from ? at : nullptr;
+  };
+  placing_.fill = put(transform.fill, d), placing_.shift = put(transform.shift, d);
+  placing_.factor = put(transform.factor, d), placing_.metric = put(transform.metric, d * d);
+  placing_.limit = transform.limit;
+  work_.wait();
+}
+
 bool Rows::too_large() {
   int flag = 0;
   to_host(&flag, flags_.data(), 1, work_);
@@ -91,9 +112,15 @@ void Rows::solve(int64_t q, const double* R, double* Z) {
   std::vector<float> values(size, 0.0f);
   // (2 units, q) and (q, order): sines begin at the padded units.
   const auto each = [&](const auto& take) {
-    for (int64_t i = 0; i < 2 * units_; ++i) {
-      const int64_t place = i < units_ ? i : padded_units_ + i - units_;
-      for (int64_t c = 0; c < q; ++c) take(values[static_cast<size_t>(c * order_ + place)], i * q + c);
+    constexpr int64_t together = 16;  // rows whose columns are gone through while they are in cache
+    for (int64_t first = 0; first < 2 * units_; first += together) {
+      const int64_t last = std::min(2 * units_, first + together);
+      for (int64_t c = 0; c < q; ++c) {
+        for (int64_t i = first; i < last; ++i) {
+          const int64_t place = i < units_ ? i : padded_units_ + i - units_;
+          take(values[static_cast<size_t>(c * order_ + place)], i * q + c);
+        }
+      }
     }
   };
   each([&](float& value, int64_t at) { value = static_cast<float>(R[at]); });
@@ -122,8 +149,8 @@ bool Rows::precondition(int64_t count, const float* X, const float* weights, con
     if (weights) to_device(w.data(), weights, w.size(), work_);
     pack_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(
         x.data(), count, inputs_, steps_, scale_.data(), groups, largest_turns, flags_.data() + 1, halves.data());
-    roots_of<<<blocks_for(8 * groups), threads, 0, work_>>>(weights ? w.data() : nullptr, 1.0, count, 8 * groups,
-                                                            roots.data());
+    roots_of<<<blocks_for(8 * groups), threads, 0, work_>>>(static_cast<const float*>(weights ? w.data() : nullptr),
+                                                            1.0, count, 8 * groups, roots.data());
     check_launch("packing rows");
   }
   int large = 0;
@@ -152,6 +179,7 @@ bool Rows::precondition(int64_t count, const float* X, const float* weights, con
 }
 
 void Rows::begin_gram(double largest) {
+  if (profile_.kind != carmina_cuda_fourier) throw Failure("Gram matrices are of Fourier features");
   int power = 0;
   std::frexp(largest, &power);
   gram_scale_ = std::ldexp(1.0, -power);
@@ -185,10 +213,16 @@ size_t Rows::bytes(const carmina_cuda_task& task, int64_t q) {
   total += static_cast<double>((held * (task.outputs + 1) + 2 * task.rows_at_once * (task.inputs + task.outputs + 1)) *
                                static_cast<int64_t>(number));
   total += static_cast<double>(task.units * task.inputs * 8 + padded * steps * 64);
-  const auto together = static_cast<double>((q > 4 ? many_columns : q) * static_cast<int64_t>(number));
+  const int64_t widest = q <= 4 || !split       ? std::min<int64_t>(q, 4)
+                         : q > 2 * many_columns ? most_columns
+                                                : many_columns;
+  const auto together = static_cast<double>(widest * static_cast<int64_t>(number));
   total += together * static_cast<double>(chunk) * (1 + 2 * static_cast<double>(padded) / static_cast<double>(slice));
   total += static_cast<double>(8 * q * (chunk + 2 * padded)) +
            static_cast<double>(2 * padded * q) * 2 * static_cast<double>(number);
+  if (split && steps > most_steps_held && q > 4) {
+    total += 4.0 * static_cast<double>(std::min(phased_rows(padded), held) * padded);
+  }
   // A preconditioner, of orders where it is made there, with the features of its rows.
   const auto order = static_cast<double>(2 * padded);
   if (order >= 1024) total += order * (4 * order + 2 * 16384);

@@ -1,4 +1,4 @@
-// backends/cuda/split_many.cuh -- the passes for 16 columns at once: the product with them on tensor cores too.
+// backends/cuda/split_many.cuh -- the passes for 16 or 64 columns at once: the product with them on tensor cores too.
 //
 // A feature f = h + l with h of 11 bits (tf32 reads no more), and likewise a coefficient: h h + l h + h l. Tensor cores
 // cut off what their sums cannot hold, so sums of few products are added up in float outside.
@@ -6,8 +6,6 @@
 #include "backends/cuda/split.cuh"
 
 namespace carmina::cuda {
-
-constexpr int many = 16;  // columns
 
 struct Parts {
   uint32_t high, low;
@@ -38,10 +36,10 @@ __device__ inline void add_product(float (&c)[4], const float (&features)[4], co
   multiply_add_tf32(c, high, b.x, b.y);
 }
 
-// out (rows, 16) = phi C. A warp has two tiles of 16 rows; frequencies in groups of 8 like rows; coefficients
-// (groups, cosine and sine, 2 halves of the columns, 32 lanes): high parts of units 2t, 2t + 1 in column g, low parts.
-template <int S>
-__global__ void __launch_bounds__(256, 2)
+// out (rows, 8 H) = phi C. A warp has two tiles of 16 rows; frequencies in groups of 8 like rows; coefficients
+// (groups, cosine and sine, H eights of the columns, 32 lanes): high parts of units 2t, 2t + 1 in column g, low parts.
+template <int S, int H>
+__global__ void __launch_bounds__(256, H == 2 ? 2 : 1)
     split_forward_many(const uint4* __restrict__ rows, int row_groups, int count, const uint4* __restrict__ frequencies,
                        int unit_groups, int steps_given, const uint4* __restrict__ coefficients,
                        float* __restrict__ out) {
@@ -59,7 +57,7 @@ __global__ void __launch_bounds__(256, 2)
     for (int k = 0; k < 2 * S; ++k) tile_of_rows(k / S, k % S, a[k / S][k % S][0], a[k / S][k % S][1]);
   }
   constexpr int together = S > 0 ? 1 : 4;        // groups of frequencies
-  float sums[2][2][4] = {}, open[2][2][4] = {};  // tiles of rows, halves of the columns
+  float sums[2][H][4] = {}, open[2][H][4] = {};  // tiles of rows, eights of the columns
   for (int group = 0; group < unit_groups; group += together) {
     if (group % 8 == 0) __syncthreads();
     float c[together][2][4] = {};
@@ -85,38 +83,38 @@ __global__ void __launch_bounds__(256, 2)
 #pragma unroll
     for (int n = 0; n < together; ++n) {
       if (group + n >= unit_groups) break;
-      const uint4* theta = coefficients + static_cast<size_t>(group + n) * 4 * 32 + lane;
-      const uint4 of_cosines[2] = {theta[0], theta[32]}, of_sines[2] = {theta[64], theta[96]};
+      const uint4* theta = coefficients + static_cast<size_t>(group + n) * 2 * H * 32 + lane;
+      float cosine[2][4], sine[2][4];
 #pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        float cosine[4], sine[4];
+      for (int k = 0; k < 8; ++k) turn(c[n][k / 4][k % 4], cosine[k / 4][k % 4], sine[k / 4][k % 4]);
 #pragma unroll
-        for (int k = 0; k < 4; ++k) turn(c[n][m][k], cosine[k], sine[k]);
+      for (int h = 0; h < H; ++h) {
+        const uint4 of_cosines = theta[h * 32], of_sines = theta[(H + h) * 32];
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          add_product(open[m][h], cosine, of_cosines[h]);
-          add_product(open[m][h], sine, of_sines[h]);
+        for (int m = 0; m < 2; ++m) {
+          add_product(open[m][h], cosine[m], of_cosines);
+          add_product(open[m][h], sine[m], of_sines);
         }
       }
     }
     if (together == 1 && group % 4 != 3 && group + 1 < unit_groups) continue;
 #pragma unroll
-    for (int k = 0; k < 16; ++k) {
-      sums[k / 8][k / 4 % 2][k % 4] += open[k / 8][k / 4 % 2][k % 4];
-      open[k / 8][k / 4 % 2][k % 4] = 0;
+    for (int k = 0; k < 8 * H; ++k) {
+      sums[k / (4 * H)][k / 4 % H][k % 4] += open[k / (4 * H)][k / 4 % H][k % 4];
+      open[k / (4 * H)][k / 4 % H][k % 4] = 0;
     }
   }
 #pragma unroll
-  for (int k = 0; k < 16; ++k) {
-    const int row = first * 8 + 16 * (k / 8) + lane / 4 + 8 * (k % 4 / 2);
-    const int column = 8 * (k / 4 % 2) + 2 * (lane % 4) + k % 2;
-    if (row < count) out[static_cast<size_t>(row) * many + column] = sums[k / 8][k / 4 % 2][k % 4];
+  for (int k = 0; k < 8 * H; ++k) {
+    const int row = first * 8 + 16 * (k / (4 * H)) + lane / 4 + 8 * (k % 4 / 2);
+    const int column = 8 * (k / 4 % H) + 2 * (lane % 4) + k % 2;
+    if (row < count) out[static_cast<size_t>(row) * 8 * H + column] = sums[k / (4 * H)][k / 4 % H][k % 4];
   }
 }
 
-// partial (slices, 2 padded, 16); a warp has a tile of 16 frequencies.
-template <int S>
-__global__ void __launch_bounds__(256, 2)
+// partial (slices, 2 padded, 8 H); a warp has a tile of 16 frequencies.
+template <int S, int H>
+__global__ void __launch_bounds__(256, H == 2 ? 2 : 1)
     split_adjoint_many(const uint4* __restrict__ rows, int row_groups, const uint4* __restrict__ frequencies,
                        int padded, int steps_given, const float* __restrict__ R, float* __restrict__ partial) {
   constexpr int slice_groups = 128;
@@ -132,7 +130,7 @@ __global__ void __launch_bounds__(256, 2)
     for (int k = 0; k < 2 * S; ++k) a[k / 2][k % 2] = w[k * 32];
   }
   constexpr int together = S > 0 ? 2 : 4;        // groups of rows
-  float sums[2][2][4] = {}, open[2][2][4] = {};  // cosine and sine, halves of the columns
+  float sums[2][H][4] = {}, open[2][H][4] = {};  // cosine and sine, eights of the columns
   for (int group = first; group < last; group += together) {
     float c[together][4] = {};
 #pragma unroll
@@ -155,10 +153,10 @@ __global__ void __launch_bounds__(256, 2)
       float cosine[4], sine[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k) turn(c[n][k], cosine[k], sine[k]);
-      const float* r = R + (static_cast<size_t>(group + n) * 8 + 2 * (lane % 4)) * many + lane / 4;
+      const float* r = R + (static_cast<size_t>(group + n) * 8 + 2 * (lane % 4)) * 8 * H + lane / 4;
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const Parts b0 = parts_of(r[8 * h]), b1 = parts_of(r[many + 8 * h]);
+      for (int h = 0; h < H; ++h) {
+        const Parts b0 = parts_of(r[8 * h]), b1 = parts_of(r[8 * H + 8 * h]);
         const uint4 b = {b0.high, b1.high, b0.low, b1.low};
         add_product(open[0][h], cosine, b);
         add_product(open[1][h], sine, b);
@@ -166,16 +164,16 @@ __global__ void __launch_bounds__(256, 2)
     }
     if (group / together % (8 / together) != 8 / together - 1 && group + together < last) continue;
 #pragma unroll
-    for (int k = 0; k < 16; ++k) {
-      sums[k / 8][k / 4 % 2][k % 4] += open[k / 8][k / 4 % 2][k % 4];
-      open[k / 8][k / 4 % 2][k % 4] = 0;
+    for (int k = 0; k < 8 * H; ++k) {
+      sums[k / (4 * H)][k / 4 % H][k % 4] += open[k / (4 * H)][k / 4 % H][k % 4];
+      open[k / (4 * H)][k / 4 % H][k % 4] = 0;
     }
   }
-  float* const to = partial + static_cast<size_t>(blockIdx.y) * 2 * padded * many;
+  float* const to = partial + static_cast<size_t>(blockIdx.y) * 2 * padded * 8 * H;
 #pragma unroll
-  for (int k = 0; k < 16; ++k) {
-    const int unit = tile * 16 + lane / 4 + 8 * (k % 4 / 2), column = 8 * (k / 4 % 2) + 2 * (lane % 4) + k % 2;
-    to[(static_cast<size_t>(k / 8) * padded + unit) * many + column] = sums[k / 8][k / 4 % 2][k % 4];
+  for (int k = 0; k < 8 * H; ++k) {
+    const int unit = tile * 16 + lane / 4 + 8 * (k % 4 / 2), column = 8 * (k / 4 % H) + 2 * (lane % 4) + k % 2;
+    to[(static_cast<size_t>(k / (4 * H)) * padded + unit) * 8 * H + column] = sums[k / (4 * H)][k / 4 % H][k % 4];
   }
 }
 

@@ -25,6 +25,7 @@ class TypedRows final : public Rows {
     }
     targets_.resize(static_cast<size_t>(std::max<int64_t>(held * outputs_, 1)));
     weights_.resize(static_cast<size_t>(held));
+    if (split && steps_ > most_steps_held) chunk_ = std::min(chunk_, phased_rows(padded_units_));
     chunk_ = std::min(chunk_, held);
     // A column more for the sums of weights, and one for each output where targets are missing.
     for (auto& part : parts_) {
@@ -41,35 +42,37 @@ class TypedRows final : public Rows {
   }
 
   void submit(int64_t first, int64_t count) override {
+    check_block(first, count);
     Part& part = parts_[next_];
-    next_ = 1 - next_;
-    if (count < 1 || count > at_once_ || first % slice != 0 || first + count > rows_) {
-      throw Failure("a block of rows does not fit: rows " + std::to_string(first) + " to " +
-                    std::to_string(first + count) + " of " + std::to_string(rows_));
-    }
-    T* const from = part.host.data();
+    const T* const from = part.host.data();
     T* const to = part.device.data();
-    const int64_t starts[3] = {0, at_once_ * inputs_, at_once_ * (inputs_ + outputs_)};
-    const int64_t sizes[3] = {count * inputs_, count * outputs_, count};
-    for (int k = 0; k < 3; ++k) to_device(to + starts[k], from + starts[k], static_cast<size_t>(sizes[k]), copies_);
+    for (int k = 0; k < 3; ++k)
+      to_device(to + starts(k), from + starts(k), static_cast<size_t>(count * width(k)), copies_);
     part.copied.record(copies_);
     part.copied.hold(work_);
-    const int64_t at = resident_ ? first : 0;
-    if constexpr (split) {
-      const int64_t groups = (count + 7) / 8;
-      pack_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(to, count, inputs_, steps_, scale_.data(),
-                                                                         groups, largest_turns, flags_.data(),
-                                                                         halves_.data() + at / 8 * steps_ * 32);
-      check_launch("packing rows");
-    } else {
-      copy_within(plain_.data() + at * inputs_, to, count * inputs_);
-    }
-    copy_within(targets_.data() + at * outputs_, to + starts[1], count * outputs_);
-    copy_within(weights_.data() + at, to + starts[2], count);
-    part.taken.record(work_);
-    // The next copy into this place of the device comes after.
-    part.taken.hold(copies_);
     spent_.bytes += static_cast<size_t>(count * (inputs_ + outputs_ + 1)) * sizeof(T);
+    take(first, count);
+  }
+
+  void submit_held(int64_t first, int64_t count, const void* X, int64_t stride, const void* Y, int64_t y_stride,
+                   const void* weights) override {
+    check_block(first, count);
+    Part& part = parts_[next_];
+    part.taken.wait();
+    T* const to = part.device.data();
+    place_inputs<T><<<blocks_for(count * inputs_), threads, 0, work_>>>(placing_, static_cast<const T*>(X), stride,
+                                                                        count, inputs_, to);
+    check_launch("placing inputs");
+    T *const targets = part.host.data() + starts(1), *const w = part.host.data() + starts(2);
+    for (int64_t i = 0; i < count; ++i) {
+      std::copy_n(static_cast<const T*>(Y) + i * y_stride, outputs_, targets + i * outputs_);
+      w[i] = weights ? static_cast<const T*>(weights)[i] : T(1);
+    }
+    for (int k = 1; k < 3; ++k) {
+      to_device(to + starts(k), part.host.data() + starts(k), static_cast<size_t>(count * width(k)), work_);
+    }
+    spent_.bytes += static_cast<size_t>(count * (outputs_ + 1)) * sizeof(T);
+    take(first, count);
   }
 
   void begin_sum(carmina_cuda_sum what, int64_t q, const double* matrix) override {
@@ -81,9 +84,9 @@ class TypedRows final : public Rows {
     right_total_.at_least(static_cast<size_t>(padded));
     check(cudaMemsetAsync(total_.data(), 0, total_.size() * sizeof(double), work_), "preparing");
     check(cudaMemsetAsync(right_total_.data(), 0, right_total_.size() * sizeof(double), work_), "preparing");
-    partial_.at_least(static_cast<size_t>(chunk_ / slice * 2 * padded_units_) * most_columns());
-    right_partial_.at_least(static_cast<size_t>(chunk_ / slice) * many_columns);
-    right_.at_least(static_cast<size_t>(padded_rows(chunk_)) * most_columns());
+    partial_.at_least(static_cast<size_t>(chunk_ / slice * 2 * padded_units_) * widest());
+    right_partial_.at_least(static_cast<size_t>(chunk_ / slice) * most_columns);
+    right_.at_least(static_cast<size_t>(padded_rows(chunk_)) * widest());
     if (what == carmina_cuda_normal) put_coefficients(q, matrix, coefficients_, starts_);
     if (what == carmina_cuda_targets) {
       origin_.at_least(static_cast<size_t>(outputs_));
@@ -99,6 +102,7 @@ class TypedRows final : public Rows {
         given_.at_least(static_cast<size_t>(chunk_ * columns_));
         to_device(given_.data(), values + at * columns_, static_cast<size_t>(some * columns_), work_);
       }
+      prepare_phases(groups_, place, some);
       for (std::size_t g = 0; g < groups_.size(); ++g) add_columns(place, some, groups_[g], g);
     }
   }
@@ -135,6 +139,7 @@ class TypedRows final : public Rows {
       const int64_t some = std::min(chunk_, count - at), place = (resident_ ? first : 0) + at;
       given_.at_least(static_cast<size_t>(chunk_ * forward_columns_));
       std::size_t g = 0;
+      prepare_phases(groups, place, some);
       for (const Columns& group : groups) {
         multiply(place, some, group.width, forward_coefficients_.data() + forward_starts_[g++]);
         const auto q = static_cast<int>(forward_columns_);
@@ -151,30 +156,58 @@ class TypedRows final : public Rows {
   }
 
   void add_gram(int64_t first, int64_t count, const double* u) override {
-    if constexpr (split) {
-      const Clock clock;
-      for (int64_t at = 0; at < count; at += chunk_) {
-        const int64_t some = std::min(chunk_, count - at), place = (resident_ ? first : 0) + at;
-        const int64_t padded = (some + 31) / 32 * 32;
-        roots_.at_least(static_cast<size_t>((chunk_ + 31) / 32 * 32));
-        if (u) {
-          given_.at_least(static_cast<size_t>(chunk_));
-          to_device(given_.data(), u + at, static_cast<size_t>(some), work_);
-          roots_of<<<blocks_for(padded), threads, 0, work_>>>(given_.data(), gram_scale_, some, padded, roots_.data());
-        } else {
-          roots_of<<<blocks_for(padded), threads, 0, work_>>>(weights_.data() + place, gram_scale_, some, padded,
-                                                              roots_.data());
-        }
-        check_launch("weighing rows");
-        add_gram_of(operands(place), some, roots_.data(), gram_.data(), work_);
+    const Clock clock;
+    for (int64_t at = 0; at < count; at += chunk_) {
+      const int64_t some = std::min(chunk_, count - at), place = (resident_ ? first : 0) + at;
+      const int64_t padded = (some + root_padding - 1) / root_padding * root_padding;
+      roots_.at_least(static_cast<size_t>((chunk_ + root_padding - 1) / root_padding * root_padding));
+      if (u) {
+        given_.at_least(static_cast<size_t>(chunk_));
+        to_device(given_.data(), u + at, static_cast<size_t>(some), work_);
+        roots_of<<<blocks_for(padded), threads, 0, work_>>>(given_.data(), gram_scale_, some, padded, roots_.data());
+      } else {
+        roots_of<<<blocks_for(padded), threads, 0, work_>>>(weights_.data() + place, gram_scale_, some, padded,
+                                                            roots_.data());
       }
-      spent_.computing += clock.seconds();
-    } else {
-      throw Failure("a Gram matrix is for products of halves");
+      check_launch("weighing rows");
+      add_gram_of(operands(place), some, roots_.data(), gram_.data(), work_);
     }
+    spent_.computing += clock.seconds();
   }
 
  private:
+  // Where inputs, targets and weights of a part begin, and how many of them a row has.
+  int64_t starts(int k) const { return at_once_ * (k == 0 ? 0 : k == 1 ? inputs_ : inputs_ + outputs_); }
+  int64_t width(int k) const { return k == 0 ? inputs_ : k == 1 ? outputs_ : 1; }
+
+  void check_block(int64_t first, int64_t count) const {
+    if (count >= 1 && count <= at_once_ && first % slice == 0 && first + count <= rows_) return;
+    throw Failure("a block of rows does not fit: rows " + std::to_string(first) + " to " +
+                  std::to_string(first + count) + " of " + std::to_string(rows_));
+  }
+
+  // What is in the next part, on the device, to its place.
+  void take(int64_t first, int64_t count) {
+    Part& part = parts_[next_];
+    next_ = 1 - next_;
+    T* const from = part.device.data();
+    const int64_t at = resident_ ? first : 0;
+    if constexpr (split) {
+      const int64_t groups = (count + 7) / 8;
+      pack_rows<<<blocks_for(groups * steps_ * 32), threads, 0, work_>>>(from, count, inputs_, steps_, scale_.data(),
+                                                                         groups, largest_turns, flags_.data(),
+                                                                         halves_.data() + at / 8 * steps_ * 32);
+      check_launch("packing rows");
+    } else {
+      copy_within(plain_.data() + at * inputs_, from, count * inputs_);
+    }
+    copy_within(targets_.data() + at * outputs_, from + starts(1), count * outputs_);
+    copy_within(weights_.data() + at, from + starts(2), count);
+    part.taken.record(work_);
+    // The next copy into this place of the device comes after.
+    part.taken.hold(copies_);
+  }
+
   void take_rows(const int64_t* numbers, int64_t count, uint4* halves, float* roots) override {
     if constexpr (split) {
       if (!resident_) throw Failure("rows by their numbers are not held");
@@ -196,13 +229,14 @@ class TypedRows final : public Rows {
     Event copied, taken;
   };
 
-  size_t most_columns() const { return static_cast<size_t>(groups_.empty() ? 1 : groups_[0].width); }
+  size_t widest() const { return static_cast<size_t>(groups_.empty() ? 1 : groups_[0].width); }
   static int64_t padded_columns(const std::vector<Columns>& groups) {
     return groups.empty() ? 0 : groups.back().start + groups.back().width;
   }
   // body(Number) with the width as a constant.
   template <class Body>
   static void with_width(int width, const Body& body) {
+    if (width == most_columns) return body(std::integral_constant<int, most_columns>());
     if (width == many_columns) return body(std::integral_constant<int, many_columns>());
     if (width == 4) return body(std::integral_constant<int, 4>());
     if (width == 2) return body(std::integral_constant<int, 2>());
@@ -229,9 +263,20 @@ class TypedRows final : public Rows {
                            groups_of_frequencies_.data(),
                            units_,
                            padded_units_,
-                           steps_};
+                           steps_,
+                           phases_.data()};
     } else {
-      return WideOperands<T>{plain_.data() + place * inputs_, frequencies_.data(), units_, padded_units_, inputs_};
+      return WideOperands<T>{
+          plain_.data() + place * inputs_, frequencies_.data(), units_, padded_units_, inputs_, profile_};
+    }
+  }
+
+  // Of rows of a chunk, where some of the groups of columns take them.
+  void prepare_phases(const std::vector<Columns>& groups, int64_t place, int64_t count) {
+    if constexpr (split) {
+      if (groups.empty() || !takes_phases(steps_, groups[0].width)) return;
+      phases_.at_least(static_cast<size_t>((chunk_ + 7) / 8 * 8 * padded_units_));
+      make_phases(operands(place), count, phases_.data(), work_);
     }
   }
 
@@ -278,8 +323,10 @@ class TypedRows final : public Rows {
   int64_t columns_ = 0, forward_columns_ = 0;
   std::vector<Columns> groups_;
   std::vector<size_t> starts_, forward_starts_;
+  Buffer<float> phases_;
   Buffer<T> coefficients_, forward_coefficients_, right_, partial_;
-  Buffer<float> roots_;
+  static constexpr int64_t root_padding = 64;
+  Buffer<std::conditional_t<split, float, double>> roots_;
   Buffer<double> total_, right_total_, right_partial_, origin_, given_;
   Clock clock_;
 };

@@ -1,6 +1,9 @@
-// backends/cuda/wide_passes.cuh -- passes whose phases are made in double: of double data, and of float data with
-// frequencies or inputs that products of halves cannot hold.
+// backends/cuda/wide_passes.cuh -- passes whose phases, or distances, are made in double: of double data, of kernels,
+// and of float data with frequencies or inputs that products of halves cannot hold.
 #pragma once
+#include "backends/cuda/carmina_cuda.h"
+#include "backends/cuda/passes.hpp"
+
 #include <cstdint>
 
 namespace carmina::cuda {
@@ -18,10 +21,36 @@ __device__ inline void turn_of(double t, T& cosine, T& sine) {
   }
 }
 
-// Phases (64, 64) of rows x (.., d) and frequencies w (.., d): 256 threads have 4 x 4, 16 apart. Rows and frequencies
-// beyond their number are taken as zero.
+// What a pair of a row and a frequency, or an anchor, adds up over the inputs.
+enum class Pairs { products, squares, magnitudes };
+inline Pairs pairs_of(const Profile& profile) {
+  if (profile.kind == carmina_cuda_fourier) return Pairs::products;
+  return profile.kind == carmina_cuda_laplacian ? Pairs::magnitudes : Pairs::squares;
+}
+
 template <class T>
-__device__ inline void phase_tile(const T* x, int64_t rows, const double* w, int64_t units, int d, double (&c)[4][4]) {
+__device__ inline T profile_value(const Profile& of, T r) {
+  if (of.kind == carmina_cuda_gaussian) return exp(T(-0.5) * r);
+  if (of.kind == carmina_cuda_laplacian) return exp(-r);
+  if (of.kind == carmina_cuda_rational) return pow(1 + r / static_cast<T>(2 * of.shape), static_cast<T>(-of.shape));
+  const T s = sqrt(static_cast<T>(2 * of.shape) * r), falling = exp(-s);
+  return of.shape == 0.5 ? falling : of.shape == 1.5 ? (1 + s) * falling : (1 + s + s * s / 3) * falling;
+}
+
+// Two features of a pair, the second zero of a kernel.
+template <Pairs pairs, class T>
+__device__ inline void features_of(const Profile& profile, double sum, T& first, T& second) {
+  if constexpr (pairs == Pairs::products) {
+    turn_of(sum, first, second);
+  } else {
+    first = profile_value(profile, static_cast<T>(sum)), second = 0;
+  }
+}
+
+// Phases, or distances, (64, 64) of rows x (.., d) and frequencies w (.., d): 256 threads have 4 x 4, 16 apart. Rows
+// and frequencies beyond their number are taken as zero.
+template <Pairs pairs, class T>
+__device__ inline void pair_tile(const T* x, int64_t rows, const double* w, int64_t units, int d, double (&c)[4][4]) {
   __shared__ double a[wide_depth][wide_tile + 1], b[wide_depth][wide_tile + 1];
   const int down = threadIdx.x / 16, across = threadIdx.x % 16;
   for (int i = 0; i < 16; ++i) c[i / 4][i % 4] = 0;
@@ -38,7 +67,12 @@ __device__ inline void phase_tile(const T* x, int64_t rows, const double* w, int
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) c[i][j] = fma(a[s][down + 16 * i], b[s][across + 16 * j], c[i][j]);
+        for (int j = 0; j < 4; ++j) {
+          const double x = a[s][down + 16 * i], y = b[s][across + 16 * j];
+          if constexpr (pairs == Pairs::products) c[i][j] = fma(x, y, c[i][j]);
+          if constexpr (pairs == Pairs::squares) c[i][j] = fma(x - y, x - y, c[i][j]);
+          if constexpr (pairs == Pairs::magnitudes) c[i][j] += fabs(x - y);
+        }
       }
     }
     __syncthreads();
@@ -46,21 +80,21 @@ __device__ inline void phase_tile(const T* x, int64_t rows, const double* w, int
 }
 
 // out (rows, P) = phi C, coefficients (units padded to 64, 2, P). A block has 64 rows.
-template <class T, int P>
+template <class T, int P, Pairs pairs>
 __global__ void __launch_bounds__(256)
-    wide_forward(const T* __restrict__ x, int64_t rows, const double* __restrict__ w, int64_t units, int d,
-                 const T* __restrict__ coefficients, T* __restrict__ out) {
+    wide_forward(Profile profile, const T* __restrict__ x, int64_t rows, const double* __restrict__ w, int64_t units,
+                 int d, const T* __restrict__ coefficients, T* __restrict__ out) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * wide_tile;
   const int across = threadIdx.x % 16, down = threadIdx.x / 16;
   T sums[4][P] = {};
   for (int64_t unit = 0; unit < units; unit += wide_tile) {
     double c[4][4];
-    phase_tile(x + first * d, rows - first, w + unit * d, units - unit, d, c);
+    pair_tile<pairs>(x + first * d, rows - first, w + unit * d, units - unit, d, c);
     for (int j = 0; j < 4; ++j) {
       const T* theta = coefficients + (unit + across + 16 * j) * 2 * P;
       for (int i = 0; i < 4; ++i) {
         T cosine, sine;
-        turn_of(c[i][j], cosine, sine);
+        features_of<pairs>(profile, c[i][j], cosine, sine);
 #pragma unroll
         for (int q = 0; q < P; ++q) sums[i][q] += theta[q] * cosine + theta[P + q] * sine;
       }
@@ -77,17 +111,17 @@ __global__ void __launch_bounds__(256)
 }
 
 // partial (slices, 2 padded, P): sums over a slice of rows of R_i [cos, sin]; R (rows, P). A block has 64 frequencies.
-template <class T, int P>
+template <class T, int P, Pairs pairs>
 __global__ void __launch_bounds__(256)
-    wide_adjoint(const T* __restrict__ x, int64_t rows, int slice, const double* __restrict__ w, int64_t units,
-                 int64_t padded, int d, const T* __restrict__ R, T* __restrict__ partial) {
+    wide_adjoint(Profile profile, const T* __restrict__ x, int64_t rows, int slice, const double* __restrict__ w,
+                 int64_t units, int64_t padded, int d, const T* __restrict__ R, T* __restrict__ partial) {
   const int64_t unit = static_cast<int64_t>(blockIdx.x) * wide_tile, begin = static_cast<int64_t>(blockIdx.y) * slice;
   const int64_t end = min(rows, begin + slice);
   const int across = threadIdx.x % 16, down = threadIdx.x / 16;
   T sums[4][2][P] = {};
   for (int64_t first = begin; first < end; first += wide_tile) {
     double c[4][4];
-    phase_tile(x + first * d, end - first, w + unit * d, units - unit, d, c);
+    pair_tile<pairs>(x + first * d, end - first, w + unit * d, units - unit, d, c);
     for (int i = 0; i < 4; ++i) {
       const int64_t row = first + down + 16 * i;
       if (row >= end) continue;
@@ -95,7 +129,7 @@ __global__ void __launch_bounds__(256)
       for (int q = 0; q < P; ++q) r[q] = R[row * P + q];
       for (int j = 0; j < 4; ++j) {
         T cosine, sine;
-        turn_of(c[i][j], cosine, sine);
+        features_of<pairs>(profile, c[i][j], cosine, sine);
 #pragma unroll
         for (int q = 0; q < P; ++q) sums[j][0][q] += r[q] * cosine, sums[j][1][q] += r[q] * sine;
       }

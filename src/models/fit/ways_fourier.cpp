@@ -1,4 +1,5 @@
 // models/fit/ways_fourier.cpp -- squared loss with Fourier features: normal equations, their dual, or iterations.
+#include "backends/cuda/backend.hpp"
 #include "models/fit/kernel_matrices.hpp"
 #include "models/fit/rates.hpp"
 #include "models/fit/ways.hpp"
@@ -161,8 +162,14 @@ MemoryUse cg_memory(const FitTask& t) {
   return use;
 }
 
+// A device that is asked for has the factor in its own memory.
+bool factored_on_device(const FitTask& t) {
+  return t.scalar_bytes < 8 && backend::parse_device(t.options.execution.device).cuda;
+}
+
 MemoryUse subset_memory(const FitTask& t) {
   MemoryUse use = cg_memory(t);
+  if (factored_on_device(t)) return use;
   // In float, and once more while it is factored; in double, where float will not do.
   use.add("the preconditioner", 12 * square(t.m));
   use.add("a sample of rows", 12 * t.m * (2 * t.d + 1) * t.scalar_bytes);

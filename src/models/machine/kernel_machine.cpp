@@ -6,19 +6,75 @@
 #include <carmina/core/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace carmina {
 namespace {
 
+template <class T>
+using Slot = DeviceSlot<T>;
+
 template <ScalarMap M, class T>
-void multiply(const M& map, ConstView<T> X, const Matrix<T>& coefficients, View<T> out, const Execution& execution) {
-  apply(map, X, coefficients, out, execution);
+void multiply(const M& map, Slot<T>& slot, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
+              const Execution& execution) {
+  if (!apply_on_device(map, slot, X, ConstView<T>(coefficients), out, execution)) {
+    apply(map, X, coefficients, out, execution);
+  }
 }
 template <class T>
-void multiply(const OperatorMap<T>& map, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
+void multiply(const OperatorMap<T>& map, Slot<T>&, ConstView<T> X, const Matrix<T>& coefficients, View<T> out,
               const Execution& execution) {
   map.apply(X, coefficients, out, execution);
+}
+
+// Plain loops: this source is compiled for size. Error for the first row that is no number.
+template <Real T>
+void add_intercept(const Vector<T>& intercept, View<T> out, const Execution& execution) {
+  constexpr Index together = 8192;
+  const Index n = out.rows(), p = out.cols();
+  std::atomic<Index> wrong = n;
+  parallel_for((n + together - 1) / together, execution.thread_count(), [&](Index task, int) {
+    for (Index i = task * together; i < std::min(n, (task + 1) * together); ++i) {
+      T* const row = out.data() + i * out.outerStride();
+      T zero = 0;  // x - x is 0 of numbers alone
+      for (Index j = 0; j < p; ++j) {
+        row[j] += intercept[j];
+        zero += row[j] - row[j];
+      }
+      if (zero == 0) continue;
+      for (Index before = wrong; i < before && !wrong.compare_exchange_weak(before, i);) {
+      }
+      break;
+    }
+  });
+  if (wrong < n) throw RowError("predict", wrong, "the inputs are too large: the prediction is not a finite number");
+}
+
+// From products with the coefficients, product(result), to predictions.
+template <Real T, class Product>
+void finish_predictions(const KernelMachine<T>& machine, View<T> out, const Execution& execution,
+                        const Product& product) {
+  const Matrix<T>& root = machine.output_root();
+  if (root.size() == 0) {
+    product(out);
+  } else {
+    Matrix<T> turned(out.rows(), root.cols());
+    product(turned);
+    out.setZero();
+    constexpr Index together = 256;
+    parallel_for((out.rows() + together - 1) / together, execution.thread_count(), [&](Index task, int) {
+      const Index first = task * together, rows = std::min(together, out.rows() - first);
+      backend::add_product_few(turned.row(first).data(), turned.cols(), rows, turned.cols(), root.data(), root.cols(),
+                               out.cols(), out.row(first).data(), out.outerStride());
+    });
+  }
+  add_intercept(machine.intercept(), out, execution);
+  // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
+  // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
+  if (machine.record().non_crossing) {
+    for (Index i = 0; i < out.rows(); ++i) std::sort(out.row(i).begin(), out.row(i).end());
+  }
 }
 
 // A number that is not finite is no answer: which step gave it, and what may help.
@@ -78,33 +134,34 @@ void KernelMachine<T>::predict(ConstView<T> X, View<T> out, const Execution& exe
   require(X.cols() == dim_in(), "predict: X has {} columns, the model was fitted with {}", X.cols(), dim_in());
   require(out.rows() == X.rows() && out.cols() == dim_out(), "predict: the result is {} x {}, expected {} x {}",
           out.rows(), out.cols(), X.rows(), dim_out());
-  const auto product = [&](View<T> result) {
-    std::visit([&](const auto& map) { multiply(map, X, coefficients_, result, execution); }, *map_);
-  };
-  if (output_root_.size() == 0) {
-    product(out);
-  } else {
-    Matrix<T> turned(X.rows(), coefficients_.cols());
-    product(turned);
-    out.setZero();
-    constexpr Index together = 256;
-    parallel_for((X.rows() + together - 1) / together, execution.thread_count(), [&](Index task, int) {
-      const Index first = task * together, rows = std::min(together, X.rows() - first);
-      backend::add_product_few(turned.row(first).data(), turned.cols(), rows, turned.cols(), output_root_.data(),
-                               output_root_.cols(), dim_out(), out.row(first).data(), out.outerStride());
-    });
-  }
-  out.rowwise() += intercept_.transpose();
-  for (Index i = 0; i < out.rows(); ++i) {
-    if (out.row(i).allFinite()) continue;
-    throw RowError("predict", i, "the inputs are too large: the prediction is not a finite number");
-  }
-  // Monotone rearrangement [Chernozhukov2010]. Its pinball loss is never larger: with max(tau e, (tau - 1) e) =
-  // tau e + max(0, -e), exchanging q > q' at levels tau < tau' takes off (tau' - tau)(q - q').
-  if (record_.non_crossing) {
-    for (Index i = 0; i < out.rows(); ++i) std::sort(out.row(i).begin(), out.row(i).end());
-  }
+  finish_predictions(*this, out, execution, [&](View<T> result) {
+    std::visit([&](const auto& map) { multiply(map, *map_->on_device, X, coefficients_, result, execution); }, *map_);
+  });
 }
+
+template <Real T>
+Matrix<T> predict_on_device(const KernelMachine<T>& machine, const DeviceArray<T>& X, const Execution& execution) {
+  require(X.columns == machine.dim_in(), "predict: X has {} columns, the model was fitted with {}", X.columns,
+          machine.dim_in());
+  Matrix<T> out(X.rows, machine.dim_out());
+  const auto* const fourier = std::get_if<FourierMap<T>>(&machine.map());
+  bool done = false;
+  if (fourier) {
+    Matrix<T> product(X.rows, machine.coefficients().cols());
+    done = apply_on_device(*fourier, *machine.map().on_device, X, ConstView<T>(machine.coefficients()),
+                           View<T>(product), execution);
+    if (done) finish_predictions(machine, View<T>(out), execution, [&](View<T> result) { result = product; });
+  }
+  constexpr Index together = Index{1} << 16;
+  for (Index first = 0; !done && first < X.rows; first += together) {
+    const Index count = std::min(together, X.rows - first);
+    const Matrix<T> some = rows_from_device(X, first, count, execution);
+    machine.predict(some, out.middleRows(first, count), execution);
+  }
+  return out;
+}
+template Matrix<float> predict_on_device(const KernelMachine<float>&, const DeviceArray<float>&, const Execution&);
+template Matrix<double> predict_on_device(const KernelMachine<double>&, const DeviceArray<double>&, const Execution&);
 
 template <Real T>
 std::vector<Matrix<T>> KernelMachine<T>::predict_parts(ConstView<T> X, const Execution& execution) const {

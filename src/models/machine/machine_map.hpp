@@ -1,6 +1,7 @@
 // models/machine/machine_map.hpp -- the feature map of a kernel machine: Fourier features, a scalar kernel at kept
 // rows, or an operator-valued one.
 #pragma once
+#include "features/device_product.hpp"
 #include "features/fourier_map.hpp"
 #include "features/kernel_map.hpp"
 #include "features/operator_map.hpp"
@@ -16,6 +17,9 @@ namespace carmina {
 template <Real T>
 struct MachineMap : std::variant<FourierMap<T>, KernelMap<T>, OperatorMap<T>> {
   using std::variant<FourierMap<T>, KernelMap<T>, OperatorMap<T>>::variant;
+
+  // What predictions have on a device.
+  std::shared_ptr<DeviceSlot<T>> on_device = std::make_shared<DeviceSlot<T>>();
 };
 
 template <Real T>

@@ -1,5 +1,5 @@
 // gpu/twin/twin.cpp -- what libcarmina_cuda.so does, by plain loops in double: the host's side of the seam is tested
-// with it where there is no device. It has two devices, the second of which always fails.
+// with it where there is no device. It has three devices, whose memory is the host's; the third always fails.
 #include "backends/cuda/carmina_cuda.h"
 
 #include <Eigen/Cholesky>
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <numbers>
 #include <string>
@@ -26,15 +27,28 @@ struct carmina_cuda_rows {
   Matrix given, coefficients, total, gram;  // P or origin; C
   Eigen::VectorXd target_total;
   Eigen::LLT<Matrix> factor;
+  carmina_cuda_transform transform{};
   size_t bytes = 0;
 
   bool wide() const { return task.precision == carmina_cuda_double; }
-  // [cos, sin] of a row that is held
+  // [cos, sin] of a row that is held, or [k, 0]
   Eigen::RowVectorXd features(int64_t i) const {
+    Eigen::RowVectorXd phi(2 * W.rows());
+    if (task.profile != carmina_cuda_fourier) {
+      phi.setZero();
+      for (Eigen::Index j = 0; j < W.rows(); ++j) phi[j] = kernel(X.row(i) - W.row(j));
+      return phi;
+    }
     const Eigen::RowVectorXd phase = 2 * std::numbers::pi * X.row(i) * W.transpose();
-    Eigen::RowVectorXd phi(2 * phase.size());
     phi << phase.array().cos(), phase.array().sin();
     return phi;
+  }
+  double kernel(const Eigen::RowVectorXd& delta) const {
+    const double r = delta.squaredNorm(), s = std::sqrt(2 * task.shape * r);
+    if (task.profile == carmina_cuda_gaussian) return std::exp(-r / 2);
+    if (task.profile == carmina_cuda_laplacian) return std::exp(-delta.lpNorm<1>());
+    if (task.profile == carmina_cuda_rational) return std::pow(1 + r / (2 * task.shape), -task.shape);
+    return (task.shape == 0.5 ? 1 : task.shape == 1.5 ? 1 + s : 1 + s + s * s / 3) * std::exp(-s);
   }
   template <class T>
   void take(int64_t at, int64_t count) {
@@ -69,6 +83,58 @@ int submit(carmina_cuda_rows* it, int64_t first, int64_t count) {
   it->held_first = t.resident ? 0 : first;
   it->bytes += static_cast<size_t>(count * (t.inputs + t.outputs + 1)) * (it->wide() ? 8 : 4);
   it->wide() ? it->take<double>(first - it->held_first, count) : it->take<float>(first - it->held_first, count);
+  return 0;
+}
+
+template <class T>
+void stage_held(carmina_cuda_rows* it, int64_t count, const T* X, int64_t stride, const T* Y, int64_t y_stride,
+                const T* weights) {
+  const carmina_cuda_task& t = it->task;
+  const carmina_cuda_transform& by = it->transform;
+  T* const x = reinterpret_cast<T*>(it->staged.data());
+  T *const y = x + t.rows_at_once * t.inputs, *const w = y + t.rows_at_once * t.outputs;
+  for (int64_t i = 0; i < count; ++i) {
+    Eigen::VectorXd moved(t.inputs);
+    for (int64_t k = 0; k < t.inputs; ++k) {
+      auto value = static_cast<double>(X[i * stride + k]);
+      if (by.fill && std::isnan(value)) value = by.fill[k];
+      if (by.shift) value = (value - by.shift[k]) * by.factor[k];
+      moved[k] = std::clamp(value, -by.limit, by.limit);
+    }
+    if (by.metric) moved = (Eigen::Map<const Matrix>(by.metric, t.inputs, t.inputs) * moved).eval();
+    for (int64_t k = 0; k < t.inputs; ++k) x[i * t.inputs + k] = static_cast<T>(moved[k]);
+    for (int64_t k = 0; k < t.outputs; ++k) y[i * t.outputs + k] = Y[i * y_stride + k];
+    w[i] = weights ? weights[i] : T(1);
+  }
+}
+
+int submit_held(carmina_cuda_rows* it, int64_t first, int64_t count, const void* X, int64_t stride, const void* Y,
+                int64_t y_stride, const void* weights) {
+  if (count > it->task.rows_at_once) return failed("bad block");
+  const auto as = [](auto like, const void* at) { return static_cast<const decltype(like)*>(at); };
+  if (it->wide()) {
+    stage_held(it, count, as(double(), X), stride, as(double(), Y), y_stride, as(double(), weights));
+  } else {
+    stage_held(it, count, as(float(), X), stride, as(float(), Y), y_stride, as(float(), weights));
+  }
+  const size_t before = it->bytes;
+  const int status = submit(it, first, count);
+  it->bytes = before;
+  return status;
+}
+
+int copy_rows(void* to, size_t to_stride, const void* from, size_t from_stride, size_t width, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    std::memcpy(static_cast<char*>(to) + i * to_stride, static_cast<const char*>(from) + i * from_stride, width);
+  }
+  return 0;
+}
+
+int factor(int64_t order, double* A, int64_t lda, int* positive) {
+  Eigen::Map<Matrix, 0, Eigen::OuterStride<>> matrix(A, order, order, Eigen::OuterStride<>(lda));
+  const Eigen::LLT<Matrix> found(matrix.triangularView<Eigen::Lower>());
+  *positive = found.info() == Eigen::Success;
+  if (*positive) matrix.triangularView<Eigen::Lower>() = found.matrixL();
   return 0;
 }
 
@@ -115,9 +181,9 @@ int precondition(carmina_cuda_rows* it, int64_t count, const float* X, const flo
 const carmina_cuda_api table = {
     carmina_cuda_version,
     [] { return last.c_str(); },
-    [](int* count) { return *count = 2, 0; },
+    [](int* count) { return *count = 3, 0; },
     [](int device, carmina_cuda_device* into) {
-      if (device > 0) return failed("it fell off the bus");
+      if (device > 1) return failed("it fell off the bus");
       *into = {};
       std::strcpy(into->name, "a twin");
       into->major = 9, into->total_bytes = size_t{2} << 30, into->free_bytes = size_t{1} << 30;
@@ -148,6 +214,8 @@ const carmina_cuda_api table = {
       return 0;
     },
     submit,
+    [](carmina_cuda_rows* it, const carmina_cuda_transform* transform) { return it->transform = *transform, 0; },
+    submit_held,
     [](carmina_cuda_rows* it, int* answer) {
       return *answer = it->large && it->task.precision == carmina_cuda_split, 0;
     },
@@ -202,6 +270,16 @@ const carmina_cuda_api table = {
       *into = {0, 0, it->bytes};
       return 0;
     },
+    [](const void* address, int* device) { return *device = address ? 0 : -1, 0; },
+    [](int, size_t bytes, void** memory) { return *memory = std::malloc(bytes), *memory ? 0 : 1; },
+    [](int, void* memory) {
+      std::free(memory);
+      return 0;
+    },
+    [](int, void* to, size_t to_stride, const void* from, size_t from_stride, size_t width, size_t rows) {
+      return copy_rows(to, to_stride, from, from_stride, width, rows);
+    },
+    [](int, int64_t order, double* A, int64_t lda, int* positive) { return factor(order, A, lda, positive); },
 };
 
 }  // namespace
