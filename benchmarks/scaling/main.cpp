@@ -13,6 +13,7 @@
 #include <carmina/core/machine.hpp>
 
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,12 +93,13 @@ struct Task {
   Matrix<float> X, Y;
   FourierMap<float> map;
 
-  Task(Index rows, Index components)
+  Task(Index rows, Index components, Index first = 0)
       : n(rows), m(components), X(rows, d), Y(rows, p), map(Gaussian(1.5), d, components, 0) {
     const Random random(1, Stream::data);
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < d; ++j) {
-        X(i, j) = static_cast<float>(random.uniform(static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(j)));
+        X(i, j) =
+            static_cast<float>(random.uniform(static_cast<std::uint64_t>(first + i), static_cast<std::uint32_t>(j)));
       }
       for (Index j = 0; j < p; ++j) Y(i, j) = 10 * std::sin(3.14f * X(i, j) * X(i, j + 1)) + 5 * X(i, j + 3);
     }
@@ -150,6 +152,10 @@ struct Task {
   std::string fit(const char* solver, const Execution& execution) const { return report(solver, execution).solver; }
 
   SolveReport report(const char* solver, const Execution& execution) const {
+    return KernelMachine<float>::fit(X, Y, options(solver, execution)).record().report;
+  }
+
+  FitOptions options(const char* solver, const Execution& execution) const {
     FitOptions options;
     options.kernel = Kernel(Gaussian(1.5));
     options.approximation = "fourier";
@@ -158,7 +164,7 @@ struct Task {
     options.scale_inputs = false;
     options.solver = solver;
     options.execution = execution;
-    return KernelMachine<float>::fit(X, Y, options).record().report;
+    return options;
   }
 };
 
@@ -197,6 +203,95 @@ void choices(int threads) {
   }
 }
 
+// Processes that talk by sockets, each pair by one of its own.
+class Sockets {
+ public:
+  explicit Sockets(int size) : size_(size), ends_(static_cast<std::size_t>(size * size), -1) {
+    for (int a = 0; a < size; ++a) {
+      for (int b = 0; b < a; ++b) {
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) std::exit(1);
+        end(a, b) = pair[0];
+        end(b, a) = pair[1];
+      }
+    }
+  }
+  Communicator of(int rank) {
+    return Communicator({rank, size_,
+                         [this, rank](int to, const void* data, std::size_t bytes) {
+                           for (auto at = static_cast<const char*>(data); bytes > 0;) {
+                             const ssize_t sent = write(end(rank, to), at, bytes);
+                             if (sent <= 0) std::exit(1);
+                             at += sent;
+                             bytes -= static_cast<std::size_t>(sent);
+                           }
+                         },
+                         [this, rank](int from, void* data, std::size_t bytes) {
+                           for (auto at = static_cast<char*>(data); bytes > 0;) {
+                             const ssize_t got = read(end(rank, from), at, bytes);
+                             if (got <= 0) std::exit(1);
+                             at += got;
+                             bytes -= static_cast<std::size_t>(got);
+                           }
+                         }});
+  }
+
+ private:
+  int& end(int own, int other) { return ends_[static_cast<std::size_t>(own * size_ + other)]; }
+
+  int size_;
+  std::vector<int> ends_;
+};
+
+// As many processes as there are processors, with n rows each and one thread: all fit their rows alone at once, then
+// one table together.
+void ranks(Index n, Index m, const char* solver, int count) {
+  const auto fit_in_process = [&](const Communicator* processes, int rank) {
+    const Task task(n, m, rank * n);
+    Execution execution;
+    execution.device = "cpu";
+    execution.threads = 1;
+    const FitOptions options = task.options(solver, execution);
+    if (processes) processes->barrier();
+    return seconds([&] {
+      MemoryRows<float> rows(task.X, task.Y);
+      if (!processes) return static_cast<void>(KernelMachine<float>::fit(rows, options));
+      static_cast<void>(KernelMachine<float>::fit(rows, options, *processes));
+    });
+  };
+  Sockets sockets(count);
+  double taken[2];
+  for (const bool together : {false, true}) {
+    int out[2];
+    if (pipe(out) != 0) std::exit(1);
+    std::vector<pid_t> children;
+    for (int rank = 0; rank < count; ++rank) {
+      const pid_t child = fork();
+      if (child == 0) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(static_cast<unsigned>(rank), &set);
+        sched_setaffinity(0, sizeof set, &set);
+        const Communicator processes = sockets.of(rank);
+        const double mine = fit_in_process(together ? &processes : nullptr, rank);
+        _exit(write(out[1], &mine, sizeof mine) == sizeof mine ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    double sum = 0;
+    for (int rank = 0; rank < count; ++rank) {
+      double mine = 0;
+      if (read(out[0], &mine, sizeof mine) != sizeof mine) std::exit(1);
+      sum += mine;
+    }
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
+    taken[together] = sum / count;
+  }
+  std::printf("%s, %td rows a process, %td components\t%d\t%.3f\t%.3f\t%.3f\n", solver, n, m, count, taken[1], taken[0],
+              taken[0] / taken[1]);
+  std::fflush(stdout);
+}
+
 // Seconds of the phases of a fit by one thread and by all.
 void phases(Index n, Index m, const char* solver, int threads) {
   const Task task(n, m);
@@ -215,8 +310,8 @@ void phases(Index n, Index m, const char* solver, int threads) {
 }  // namespace
 }  // namespace carmina
 
-// carmina_scaling phases ROWS COMPONENTS SOLVER, carmina_scaling choices, or carmina_scaling [ROWS COMPONENTS]...:
-// pairs of sizes; without any 1,000,000 x 2048 and 200,000 x 8192.
+// carmina_scaling ranks ROWS COMPONENTS SOLVER, carmina_scaling phases ROWS COMPONENTS SOLVER, carmina_scaling choices,
+// or carmina_scaling [ROWS COMPONENTS]...: pairs of sizes; without any 1,000,000 x 2048 and 200,000 x 8192.
 int main(int count, char** words) {
   using carmina::Index;
   constexpr Index largest_direct = 200'000;  // rows of direct fits: one thread takes ten seconds for them
@@ -227,6 +322,11 @@ int main(int count, char** words) {
   }
   if (count > 1 && std::string(words[1]) == "choices") {
     carmina::choices(carmina::usable_processors());
+    return 0;
+  }
+  if (count == 5 && std::string(words[1]) == "ranks") {
+    std::printf("fit\tprocesses\ttogether, s\teach alone, all at once, s\treached\n");
+    carmina::ranks(std::atoll(words[2]), std::atoll(words[3]), words[4], carmina::usable_processors());
     return 0;
   }
   if (count == 5 && std::string(words[1]) == "phases") {
