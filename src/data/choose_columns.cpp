@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace carmina {
 

@@ -213,6 +213,15 @@ double reach_of(const OperatorMap<T>& map) {
   return map.diagonal().maxCoeff();
 }
 
+// What rounding of coefficients to T may change predictions by.
+template <Real T>
+double rounding_of(const typename KernelMachine<T>::Map& map, const Matrix<double>& coefficients,
+                   const OutputFactor& outputs) {
+  const double root = outputs.identity() ? 1 : outputs.root().rowwise().norm().maxCoeff();
+  const double reach = std::visit([](const auto& m) { return reach_of(m); }, map);
+  return std::numeric_limits<T>::epsilon() * coefficients.stableNorm() * root * reach;
+}
+
 }  // namespace
 
 // Coefficients that are rounded to T change a prediction by about eps |coefficients| |feature|. Where that is more than
@@ -222,10 +231,7 @@ template <Real T>
 void FitPipeline<T>::require_more_than_rounding(const Map& map, const Matrix<double>& coefficients) const {
   const double eps = std::numeric_limits<T>::epsilon(), largest = summary.target_mean.cwiseAbs().maxCoeff();
   const double yardstick = summary.target_reach.maxCoeff() + (options.fit_intercept ? 64 * eps : 2) * largest;
-  const double root = outputs.identity() ? 1 : outputs.root().rowwise().norm().maxCoeff();
-  const double off =
-      eps * coefficients.stableNorm() * root * std::visit([](const auto& m) { return reach_of(m); }, map);
-  require(!(off > yardstick),
+  require(!(rounding_of<T>(map, coefficients, outputs) > yardstick),
           "fit: alpha = {:.3g} is too small for these rows: coefficients of {:.1g} leave nothing but rounding of "
           "predictions in {}; take a larger alpha",
           task.alpha, coefficients.stableNorm(), std::same_as<T, float> ? "float32" : "float64");
@@ -252,6 +258,15 @@ KernelMachine<T> FitPipeline<T>::finish(Map map, const LinearSolution& solution)
   record.input_names = options.input_names;
   record.target_names = options.target_names;
   record.report = report;
+  const double reach = summary.target_reach.maxCoeff() + summary.target_mean.cwiseAbs().maxCoeff();
+  const double off = rounding_of<T>(map, solution.coefficients, outputs) / reach;
+  if (task.squared && report.solver != "direct" && off > 3 * std::sqrt(std::numeric_limits<T>::epsilon())) {
+    record.report.status = SolveStatus::not_converged;  // iterations do not tell what cancels
+    record.report.message = format_text(
+        "{}: alpha = {:.3g} leaves coefficients whose rounding is {:.1g} of the targets in predictions; take a larger "
+        "alpha, or solver 'direct'",
+        report.solver, task.alpha, off);
+  }
   record.noise = noise;
   record.left_out = left_out;
   count_without_target(summary.without_target, record.report);

@@ -2,8 +2,6 @@
 // features.
 #include "solvers/squared/dual_system.hpp"
 
-#include <limits>
-
 namespace carmina {
 
 LinearSolution solve_dual(Matrix<double>& K, const DualRows& rows, const SquaredLossProblem& problem,
@@ -32,20 +30,7 @@ LinearSolution solve_dual_cg(const SymmetricProduct& product, const DualRows& ro
   const Matrix<double> solved =
       solve_shifted_cg(weighted, system.delta, problem.alpha, system.right, options, execution, report,
                        low_rank_preconditioner(columns, system.root_weights, system.delta, problem.alpha, execution));
-  DualSystem::Rotated found = system.rotated(solved);
-  // What alpha alone holds of rows that are nearly equal cancels in K c, or should.
-  const double largest = columns.diagonal.size() > 0 ? columns.diagonal.maxCoeff() * system.delta.maxCoeff() : 0.0;
-  const double off = std::numeric_limits<double>::epsilon() * largest * found.c.stableNorm();
-  const double reach = system.right.leftCols(system.rank).stableNorm();
-  if (off > 1e-7 * reach) {
-    report.status = SolveStatus::not_converged;
-    report.message = format_text(
-        "cg: alpha = {:.3g} leaves coefficients that cancel, and rounding of {:.1g} of the targets in predictions; "
-        "take "
-        "a larger alpha, or solver 'direct'",
-        problem.alpha, off / reach);
-  }
-  return system.finish(std::move(found), rows);
+  return system.finish(solved, rows);
 }
 
 }  // namespace carmina
