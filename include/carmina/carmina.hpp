@@ -28,6 +28,7 @@
 #include <carmina/losses/loss.hpp>
 #include <carmina/models/alpha_path.hpp>
 #include <carmina/models/derived.hpp>
+#include <carmina/models/device_prediction.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/fit_options.hpp>
 #include <carmina/models/kernel_machine.hpp>

@@ -1,6 +1,7 @@
 // machine.cpp -- fitted kernel machines of either precision: fit, predict, to and from files and bytes.
 #include "models/machine/machine_map.hpp"
 
+#include <carmina/models/device_prediction.hpp>
 #include <carmina/models/evaluation.hpp>
 #include <carmina/models/row_noise.hpp>
 

@@ -2,7 +2,7 @@
 #include "features/device_product.hpp"
 #include "features/device_rows.hpp"
 
-#include <carmina/data/device_array.hpp>
+#include <carmina/models/device_prediction.hpp>
 #include <carmina/models/kernel_machine.hpp>
 #include <carmina/models/predictor.hpp>
 

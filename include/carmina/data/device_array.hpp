@@ -2,7 +2,6 @@
 #pragma once
 #include <carmina/core/execution.hpp>
 #include <carmina/data/rows.hpp>
-#include <carmina/models/kernel_machine.hpp>
 #include <memory>
 
 namespace carmina {
@@ -20,9 +19,5 @@ struct DeviceArray {
 template <Real T>
 std::unique_ptr<RowSource<T>> rows_on_device(const DeviceArray<T>& X, ConstView<T> Y, const T* weights = nullptr,
                                              const Execution& execution = {});
-
-// Predictions for them, (rows, dim_out) in the host's memory.
-template <Real T>
-Matrix<T> predict_on_device(const KernelMachine<T>& machine, const DeviceArray<T>& X, const Execution& execution = {});
 
 }  // namespace carmina

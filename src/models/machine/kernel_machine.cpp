@@ -4,6 +4,7 @@
 #include "models/machine/machine_map.hpp"
 
 #include <carmina/core/error.hpp>
+#include <carmina/models/device_prediction.hpp>
 
 #include <algorithm>
 #include <atomic>
