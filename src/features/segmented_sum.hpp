@@ -37,7 +37,7 @@ class SegmentedSum {
   template <Real T>
   SegmentedSum(const DataRows<T>& rows, const std::vector<std::pair<Index, Index>>& shapes)
       : processes_(rows.processes()), apart_(rows.sums_apart()) {
-    for (const auto& [height, columns] : shapes) open_.push_back(Matrix<double>::Zero(height, columns));
+    for (const auto& [height, columns] : shapes) open_.emplace_back(Matrix<double>::Zero(height, columns));
     total_ = open_;
   }
 

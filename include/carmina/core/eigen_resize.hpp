@@ -8,7 +8,7 @@
 
 #if EIGEN_VERSION_AT_LEAST(3, 4, 0) && !EIGEN_VERSION_AT_LEAST(3, 4, 90)
 
-namespace Eigen {
+namespace Eigen {  // NOLINTBEGIN(bugprone-macro-parentheses): types and statements
 
 #define CARMINA_RESIZE(T, Rows, Columns, Options, sizes, of_empty, set_sizes)                                    \
   template <>                                                                                                    \
@@ -38,7 +38,7 @@ CARMINA_RESIZE_OF(float)
 CARMINA_RESIZE_OF(bool)
 CARMINA_RESIZE_OF(int)
 #undef CARMINA_RESIZE_OF
-#undef CARMINA_RESIZE
+#undef CARMINA_RESIZE  // NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace Eigen
 

@@ -48,7 +48,7 @@ class PhaseTimer {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
     try {
       report_.seconds.emplace_back(std::move(phase_), spent.count());
-    } catch (...) {  // no memory for a line of a report: what ends the fit is another error
+    } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a line of a report; the fit ends in another error
     }
   }
   PhaseTimer(const PhaseTimer&) = delete;
