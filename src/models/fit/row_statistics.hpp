@@ -204,7 +204,8 @@ class RowStatisticsTree {
     close_before(number / run);
     open_.add(x, y, w);
   }
-  // A whole run, rows of weight 1 whose first has this number; false, and nothing added, where not all cells are finite.
+  // A whole run, rows of weight 1 whose first has this number; false, and nothing added, where not all cells are
+  // finite.
   template <class T>
   bool add_run(Index number, const T* X, Index ldx, const T* Y, Index ldy) {
     close_before(number / run);
