@@ -101,11 +101,8 @@ nb::object predict(const Machine& self, nb::handle X, int threads, const std::st
 
 // Of rows on a device: a copy in the host's memory.
 nb::object rows_from_device(nb::handle X) {
-  return in_precision_of(X, [&]<class T>(T) -> nb::object {
-    const auto source = rows_on_device<T>(device_array<T>(X), Matrix<T>(), nullptr);
-    const RowBlock<T> all = source->next(*source->rows());
-    return nb::cast(to_numpy(Matrix<T>(all.inputs())));
-  });
+  return in_precision_of(
+      X, [&]<class T>(T) -> nb::object { return nb::cast(to_numpy(copy_from_device(device_array<T>(X)))); });
 }
 
 // Of what hands over its memory by DLPack: (address, shape, strides in bytes, dtype).

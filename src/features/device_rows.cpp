@@ -269,6 +269,16 @@ template std::unique_ptr<RowSource<float>> rows_on_device(const DeviceArray<floa
                                                           const Execution&);
 template std::unique_ptr<RowSource<double>> rows_on_device(const DeviceArray<double>&, ConstView<double>, const double*,
                                                            const Execution&);
+
+template <Real T>
+Matrix<T> copy_from_device(const DeviceArray<T>& X, const Execution& execution) {
+  const auto source = rows_on_device<T>(X, Matrix<T>(), nullptr, execution);
+  const DataRows<T> rows(*source);
+  return rows.gather([](Index, double) { return 1.0; }, execution, X.rows).X;
+}
+template Matrix<float> copy_from_device(const DeviceArray<float>&, const Execution&);
+template Matrix<double> copy_from_device(const DeviceArray<double>&, const Execution&);
+
 template std::unique_ptr<FeatureRows> device_rows(const FourierMap<float>&, const DataRows<float>&, const Execution&);
 template std::unique_ptr<FeatureRows> device_rows(const FourierMap<double>&, const DataRows<double>&, const Execution&);
 

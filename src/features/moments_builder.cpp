@@ -19,7 +19,8 @@ constexpr Index columns_together = 32;  // that products take at a time
 constexpr Index rows_together = 128;
 constexpr Index longest_chunk = 4096;  // makes the pass in double over a tile cheap beside its product
 constexpr double largest_chunk_bytes = 512e6;
-constexpr double most_own_bytes = 1e9;
+constexpr double most_own_bytes = 400e6;
+constexpr int fewest_threads_alone = 4;  // fewer share a chunk as fast, and in less memory
 
 }  // namespace
 
@@ -38,7 +39,8 @@ template <Real T>
 double MomentsBuilder<T>::own_bytes(Index width, Index rows, const RowGrid& grid, const Execution& execution) {
   const int threads = execution.thread_count();
   const Index chunk = chunk_rows(width, grid);
-  if (threads == 1 || rows < threads * chunk || (!std::is_same_v<T, float> && rows <= grid.segment)) return 0;
+  if (threads < fewest_threads_alone || rows < threads * chunk || (!std::is_same_v<T, float> && rows <= grid.segment))
+    return 0;
   const double bytes =
       static_cast<double>(threads * width * (width + std::min(chunk, backend::product_depth<T>()))) * sizeof(T);
   const auto budget = static_cast<double>(execution.memory_budget);

@@ -19,5 +19,8 @@ struct DeviceArray {
 template <Real T>
 std::unique_ptr<RowSource<T>> rows_on_device(const DeviceArray<T>& X, ConstView<T> Y, const T* weights = nullptr,
                                              const Execution& execution = {});
+// A copy in the host's memory.
+template <Real T>
+Matrix<T> copy_from_device(const DeviceArray<T>& X, const Execution& execution = {});
 
 }  // namespace carmina

@@ -1,6 +1,8 @@
 // solvers/linear/lsmr.cpp -- LSMR: least squares by Golub and Kahan's bidiagonalisation, products with P and Pᵀ apart.
 #include "solvers/squared/expanded_operator.hpp"
 
+#include <cmath>
+
 namespace carmina {
 namespace {
 
@@ -19,8 +21,11 @@ struct Rotation {
 // grows; at x = 0 it is |Aᵀb|.
 Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const IterationOptions& options,
                     const Execution& execution, SolveReport& report, double rounding) {
-  const double damp = std::sqrt(alpha);
+  const double damp = std::sqrt(alpha), largest = b.size() > 0 ? b.cwiseAbs().maxCoeff() : 0;
+  // A power of two: squares of targets near the edges of double stay inside, and no bit changes.
+  const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
   Matrix<double> u = std::move(b), image;
+  u = u.unaryExpr([exponent](double y) { return std::scalbn(y, -exponent); });
   Vector<double> v, preimage;
   double beta = u.norm();
   if (beta > 0) u /= beta;
@@ -70,7 +75,7 @@ Vector<double> lsmr(const RowOperator& A, Matrix<double> b, double alpha, const 
   const bool solved = std::abs(zeta_bar) <= lost;
   const double residual = start > 0 ? std::abs(zeta_bar) / start : 0.0;
   report_iterations("lsmr", iteration, solved ? std::min(residual, options.tol) : residual, options, report);
-  return x;
+  return x.unaryExpr([exponent](double value) { return std::scalbn(value, exponent); });
 }
 
 LinearSolution solve_expanded_lsmr(const ExpandedProblem& problem, const IterationOptions& options,
