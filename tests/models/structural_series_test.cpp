@@ -120,7 +120,7 @@ TEST(StructuralSeries, SharesFallWithTheSquareOfTheErrors) {
     RollingForecasts one{{40, 50}, {}, {}};
     for (const Index o : one.origins) {
       Vector<double> mean = Vector<double>::Constant(n - o, by);
-      mean.tail(std::max<Index>(0, n - o - 12)).array() += later;  // beyond a fifth of the rows: not looked at
+      mean.tail(std::max<Index>(0, n - o - 12)).array() += later;  // beyond a fifth of the rows, which errors leave out
       one.mean.push_back(mean);
       one.variance.push_back(Vector<double>::Ones(n - o));
     }
