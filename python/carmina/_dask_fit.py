@@ -212,7 +212,7 @@ def _joined(parts: list[Any]) -> tuple:
 
 
 def fit_on_workers(estimator: Any, parts: list[Any], client: Any, left_out: dict | None = None) -> Any:
-    """The fitted estimator; workers that are lost are done without. `left_out`: further arguments of `fit`."""
+    """The fitted estimator; workers that are lost are done without. `left_out`: other arguments of `fit`."""
     from distributed import default_client
 
     client = client or default_client()
